@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import multiprocessing
-import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -23,6 +21,7 @@ import pytest
 import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
 from tests.needs import needs_onnx, needs_openspiel
+from tests.plain_python import printed
 from tienlen_agents.exact import build, save_policy, small_game, uniform
 from tienlen_agents.networks.onnx_policy import to_onnx
 from tienlen_agents.networks.shipped import WEIGHTS
@@ -253,11 +252,6 @@ def test_plain_python_chooses_the_same(
 ) -> None:
     """The same source without a compiler: slow, so that the searches get few cards."""
     given = (name.replace(FOLDER, str(files)), rules, num_games, num_cards)
-    code = f"import tests.conftest; from {__name__} import last_choices; print(last_choices(*{given}))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
-    )  # fmt: skip
     wanted = last_choices(*given)
     assert len(wanted) > 2
-    assert done.stdout == f"{wanted}\n"
+    assert printed(f"{__name__}:last_choices", *given) == f"{wanted}\n"

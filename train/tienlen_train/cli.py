@@ -153,7 +153,8 @@ def _find(words: list[str]) -> tuple[list[str], Command | None, list[str]]:
 
 def _call(path: list[str], command: Command, rest: list[str]) -> int:
     # The arena has its own subcommands, so its parser begins with the script's name alone.
-    program = PROGRAM if command.before else " ".join([PROGRAM, *path])
+    typed = " ".join([PROGRAM, *path])
+    program = PROGRAM if command.before else typed
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
     from tienlen_agents.command import Interrupted, interruptible, show_any_text
 
@@ -169,15 +170,15 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         from tienlen_env.extras import how_to_install
 
         told = f"the package {error.name} is not installed: {how_to_install(extra)}"
-        print(f"{' '.join([PROGRAM, *path])}: {told}", file=sys.stderr)
+        print(f"{typed}: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         what = str(error) if isinstance(error, Interrupted) else "interrupted"
-        print(f"{' '.join([PROGRAM, *path])}: {what}", file=sys.stderr)
+        print(f"{typed}: {what}", file=sys.stderr)
         return error.exit_code if isinstance(error, Interrupted) else 130
     except MemoryError as error:  # NumPy says how much it asked for, Python says nothing
         detail = f": {error}" if str(error) else ""
-        print(f"{' '.join([PROGRAM, *path])}: there is not enough memory{detail}", file=sys.stderr)
+        print(f"{typed}: there is not enough memory{detail}", file=sys.stderr)
         return 1
     return code if isinstance(code, int) else 0
 

@@ -347,7 +347,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
       () => {},
     );
   }, [host, isTurn, play, reasons]);
-  // Before the first tap of the turn: later, this would forget the tap's question.
+  // A layout effect runs before any tap of the turn. A later one would drop the answer about a card tapped before it.
   useLayoutEffect(() => check(selected, false), [isTurn]);
 
   const toggle = (card: string): void => {

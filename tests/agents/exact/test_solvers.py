@@ -1,14 +1,10 @@
 import hashlib
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.plain_python import printed
 from tienlen_agents.exact import (
     ALGORITHMS,
     Solver,
@@ -23,8 +19,6 @@ from tienlen_agents.exact import (
     solve,
 )
 from tienlen_env.games.tienlen.rules import Rules
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +66,9 @@ def numbers():
 
 def test_plain_python_computes_the_same_bits():
     """Powers are ours, too: the last bits of the C library's depend on the platform."""
-    code = "import json; from tests.agents.exact.test_solvers import numbers; print(json.dumps(numbers()))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT, check=True,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
-    )  # fmt: skip
     wanted = numbers()
     assert len(set(wanted.values())) > 20
-    assert json.loads(done.stdout) == wanted
+    assert printed(f"{__name__}:numbers") == f"{wanted}\n"
 
 
 @pytest.mark.nightly

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.plain_python import printed
 from tests.tienlen_env.games.thirteens.test_clauses import Deal
 from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, variant_id
 from tienlen_agents import endgame
@@ -30,7 +27,6 @@ from tienlen_env.games.registry import games, get_rules
 from tienlen_env.games.thirteens.cards import card_ids, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
-ROOT = Path(__file__).parents[3]
 FOUR = ThirteensRules(jokers=2)
 
 
@@ -190,16 +186,15 @@ SHARE = 0.1  # of the decisions
 PLAIN = "cardgames", "north", "mini", "thirteens", "thirteens_dummy_manual", "high_card"
 
 
+def digests() -> list[str]:
+    return [digest_of_features(name) for name in PLAIN]
+
+
 def test_plain_python_writes_the_same() -> None:
     """The same source without a compiler."""
-    code = f"import tests.conftest; from {__name__} import *; print(*map(digest_of_features, PLAIN))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
-    )  # fmt: skip
-    wanted = [digest_of_features(name) for name in PLAIN]
+    wanted = digests()
     assert len({*wanted}) == len(PLAIN)
-    assert done.stdout.split() == wanted
+    assert printed(f"{__name__}:digests") == f"{wanted}\n"
 
 
 @pytest.mark.parametrize("rules", VARIANTS[::5], ids=variant_id)

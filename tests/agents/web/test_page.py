@@ -484,7 +484,7 @@ def play_by(page: Page, played: Any, way: str) -> None:
 
 
 def test_a_card_that_is_selected_as_soon_as_the_turn_begins(new_page: NewPage, host: str) -> None:
-    """It is asked about: after the first paint of the turn nothing forgets the question."""
+    """The page asks whether it can be played, and no later effect drops the answer."""
     page = new_page()
     page.add_init_script("""new MutationObserver((_, observer) => {
         const card = document.querySelector(".my-turn .hand .hold");

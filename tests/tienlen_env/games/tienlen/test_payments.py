@@ -136,7 +136,7 @@ def test_the_observation_shows_what_is_owed() -> None:
 
 
 def test_the_ledger_has_nothing_behind_its_last_entry() -> None:
-    """Seat 1 chops the 2 of seat 0 and goes out. Seat 2 chops that chop: by `chop_out` nobody pays."""
+    """Seat 1 chops the 2 of seat 0 and goes out. Seat 2 chops that chop; nobody pays for it (`chop_out`)."""
     rules = replace(SOUTH, chop_out="nobody", pay_cong=0)
     hands = ("2h 3h 5h", "3s 3c 4s 4c 5s 5c", "Qs Qc Qd Qh 5d 2d", "7d 8d Ks 2s")
     batch = Batch(rules, 1, episode="game", num_rounds=2, backend="python")
