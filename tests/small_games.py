@@ -123,6 +123,11 @@ def _edges(tree: Tree) -> tuple[list[SetKey], list[int]]:
     return [key_of_slot[int(slot)] for slot in tree.edge_slots()], [int(a) for a in tree.edge_actions()]
 
 
+def num_choices(tree: Tree) -> int:
+    """The number of information sets with two legal actions or more."""
+    return int((np.bincount(tree.edge_slots()) > 1).sum())
+
+
 def expected(game: Expanded, policy: dict[SetKey, dict[int, float]], seat: int) -> float:
     """What a seat earns on average, history by history."""
 

@@ -13,8 +13,6 @@
 from tienlen_agents.exact.agent import ExactAgent, load_exact, save_policy
 from tienlen_agents.exact.policies import (
     Measure,
-    Response,
-    best_response,
     best_responses,
     check_policy,
     information_sets,
@@ -35,13 +33,11 @@ __all__ = [
     "GameTooLargeError",
     "Measure",
     "PolicyError",
-    "Response",
     "Size",
     "SmallGame",
     "Solver",
     "Steps",
     "Tree",
-    "best_response",
     "best_responses",
     "build",
     "check_policy",

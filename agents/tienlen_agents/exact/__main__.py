@@ -188,7 +188,7 @@ class Work:
     def tree(self) -> Tree:
         """Build the tree."""
         with self.bar("tree", self._nodes) as move:
-            return build(self.game, progress=lambda what, done: move(done) if what == "nodes" else None)
+            return build(self.game, progress=move)
 
 
 def _numbers(measured: Measure) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -
             repeats=settings.repeats,
             seed=settings.seed,
             sampled=settings.sampled,
-            progress=lambda done, total: move(done),
+            progress=move,
         )
     return policy if settings.lookahead is None else lookahead(tree, policy, settings.lookahead)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,21 +71,6 @@ def check_policy(tree: Tree, policy: FloatArray) -> None:
 
 
 @dataclass(frozen=True)
-class Response:
-    """A seat's best response.
-
-    Attributes:
-        seat: the seat.
-        value: what it earns a round on average.
-        choice: int64 (S,), the edge that it plays at its information sets, elsewhere -1.
-    """
-
-    seat: int
-    value: float
-    choice: IntArray
-
-
-@dataclass(frozen=True)
 class Measure:
     """What a policy of all seats is worth.
 
@@ -117,22 +102,6 @@ class Measure:
         return -self.best[1], self.best[0]
 
 
-def _merged(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> FloatArray:
-    """One policy of all seats, from one policy or from one for each seat."""
-    if isinstance(policies, np.ndarray):
-        check_policy(tree, policies)
-        return policies
-    if len(policies) != tree.num_players:
-        raise PolicyError(f"policies: expected {tree.num_players}, one for each seat, got {len(policies)}")
-    for one in policies:
-        check_policy(tree, one)
-    seats = edge_seats(tree)
-    merged = np.empty(tree.num_edges)
-    for seat, one in enumerate(policies):
-        merged[seats == seat] = one[seats == seat]
-    return merged
-
-
 def edge_seats(tree: Tree) -> IntArray:
     """int64 (E,): the seat that acts at each edge."""
     t, P = tree.arrays, tree.num_players
@@ -141,18 +110,18 @@ def edge_seats(tree: Tree) -> IntArray:
     return seats
 
 
-def measure(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> Measure:
+def measure(tree: Tree, policy: FloatArray) -> Measure:
     """Values, best responses and NashConv.
 
     Args:
         tree: the tree.
-        policies: float64 (E,), of all seats; or P of them, one for each seat.
+        policy: float64 (E,), of all seats.
 
     Raises:
         PolicyError: what is not a policy.
     """
-    policy = _merged(tree, policies)
-    reach, values = np.empty(tree.num_slots), np.empty(tree.num_slots)
+    check_policy(tree, policy)
+    reach, values = np.empty((2, tree.num_slots))
     passes.reach_down(tree.arrays, policy, reach, -1)
     earned, best = [], []
     for seat in range(tree.num_players):
@@ -161,38 +130,28 @@ def measure(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> Measure:
     return Measure(tuple(earned), tuple(best))
 
 
-def nash_conv(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> float:
+def nash_conv(tree: Tree, policy: FloatArray) -> float:
     """The sum over seats of what the best deviation gains; see `Measure.nash_conv`."""
-    return measure(tree, policies).nash_conv
+    return measure(tree, policy).nash_conv
 
 
-def best_response(tree: Tree, policies: FloatArray | Sequence[FloatArray], seat: int) -> Response:
-    """The best response of a seat to the others.
+def best_responses(tree: Tree, policy: FloatArray) -> FloatArray:
+    """float64 (E,): the policy in which every seat plays its best response to the others.
 
     Args:
         tree: the tree.
-        policies: as in `measure`; what they say of `seat` is not used.
-        seat: 0..P-1.
+        policy: float64 (E,), of all seats.
 
     Raises:
         PolicyError: what is not a policy.
-        ValueError: not a seat.
     """
-    if not 0 <= seat < tree.num_players:
-        raise ValueError(f"seat={seat!r}: expected 0..{tree.num_players - 1}")
-    policy = _merged(tree, policies)
-    reach, values = np.empty(tree.num_slots), np.empty(tree.num_slots)
-    passes.reach_down(tree.arrays, policy, reach, seat)
-    choice = np.full(tree.num_slots, -1)
-    value = passes.best_up(tree.arrays, policy, reach, seat, values, choice)
-    return Response(seat, value / tree.num_deals, choice)
-
-
-def best_responses(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> FloatArray:
-    """float64 (E,): the policy in which every seat plays its best response to the others' policies."""
+    check_policy(tree, policy)
     chosen = np.zeros(tree.num_edges)
+    reach, values = np.empty((2, tree.num_slots))
     for seat in range(tree.num_players):
-        choice = best_response(tree, policies, seat).choice
+        passes.reach_down(tree.arrays, policy, reach, seat)
+        choice = np.full(tree.num_slots, -1)
+        passes.best_up(tree.arrays, policy, reach, seat, values, choice)
         chosen[choice[choice >= 0]] = 1.0
     return chosen
 
@@ -268,9 +227,8 @@ def read_arrays(path: Path, what: str) -> dict[str, AnyArray]:
 
 
 Method = Literal["uniform", "log-probabilities", "choices"]
-Progress = Callable[[int, int], None]
 
-AT_ONCE: Final = 8_192  # information sets that an agent is asked at once
+AT_ONCE: Final = 8_192  # information sets that an agent is asked at once, at most
 TRIED_TWICE: Final = 512  # of each depth, to see whether an agent draws its actions
 
 
@@ -380,7 +338,7 @@ def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals
 
 
 def information_sets(
-    tree: Tree, *, history_length: int = 0, only_choices: bool = True, at_once: int = AT_ONCE
+    tree: Tree, *, history_length: int = 0, only_choices: bool = True
 ) -> Iterator[InformationSets]:
     """All information sets, depth by depth, some at a time.
 
@@ -388,7 +346,6 @@ def information_sets(
         tree: the tree.
         history_length: past plays that the batches store.
         only_choices: leave out those with one legal action.
-        at_once: how many at most.
     """
     t, P, game = tree.arrays, tree.num_players, tree.game
     num_actions = np.bincount(tree.edge_slots(), minlength=tree.num_slots)
@@ -404,8 +361,8 @@ def information_sets(
         nodes, slots = nodes[which], slots[which]
         if scratch is None:
             scratch = new_scratch(level.rows.shape[1], 1, P, 1)
-        for at in range(0, len(nodes), at_once):
-            some, their = nodes[at : at + at_once], slots[at : at + at_once]
+        for at in range(0, len(nodes), AT_ONCE):
+            some, their = nodes[at : at + AT_ONCE], slots[at : at + AT_ONCE]
             batch = Batch(game.rules, len(some), reward=game.reward, history_length=history_length)
             _loops(batch.game).fill(deals, level, some, their, scratch, batch.kernel_arrays.rows)
             yield InformationSets(their + first_slot, batch)
@@ -449,7 +406,7 @@ def policy_of(
     repeats: int = 1,
     seed: int = 0,
     sampled: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> FloatArray:
     """The policy of an agent.
 
@@ -461,7 +418,7 @@ def policy_of(
             grows as the number of samples falls.
         seed: of the agent; the k-th repeat has the seed ``seed + k``.
         sampled: count choices of an agent whose probabilities are known, too: it shows how large the bias is.
-        progress: called with the number of information sets done and that of all.
+        progress: called with the number of information sets done.
 
     Returns:
         float64 (E,), the probability of each edge.
@@ -484,7 +441,7 @@ def policy_of(
     times = 1 if method == "log-probabilities" else repeats
     num_actions = np.bincount(edges.slots, minlength=tree.num_slots)
     policy[num_actions[edges.slots] > 1] = 0.0
-    total, done = times * int((num_actions > 1).sum()), 0
+    done = 0
     for k in range(times):
         agent.reset(seed + k)
         for sets in information_sets(tree, history_length=history):
@@ -499,7 +456,7 @@ def policy_of(
                     _check_same(agent, view, seed)
             done += len(sets.slots)
             if progress:
-                progress(done, total)
+                progress(done)
     if method == "log-probabilities":  # of float32
         policy /= np.bincount(edges.slots, policy, tree.num_slots)[edges.slots]
     check_policy(tree, policy)

@@ -74,11 +74,6 @@ class SmallGame:
         return self.rules.has_payments
 
     @property
-    def num_hands(self) -> int:
-        """H, the number of different hands."""
-        return comb(self.rules.deck_mask.bit_count(), self.rules.cards_each)
-
-    @property
     def num_deals(self) -> int:
         """Number of deals."""
         size, each = self.rules.deck_mask.bit_count(), self.rules.cards_each

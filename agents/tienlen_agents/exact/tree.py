@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -45,12 +46,12 @@ from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 
 Int32Array = npt.NDArray[np.int32]
-Progress = Callable[[str, int], None]
 
 DEALS_AT_ONCE: Final = 100_000
 BYTES_A_DEAL: Final = 1_050  # of those at once: three rows of the engine, measured
 MAX_DEALS: Final = 500_000_000
 MAX_SLOTS: Final = 2**31 - 1  # int32
+NODES_PER_DEPTH: Final = 2_000  # that an estimate expands
 FIRST_SIZES: Final = (4_096, 65_536, 65_536, 65_536)
 
 
@@ -97,7 +98,6 @@ class Size:
         deals: number of deals.
         nodes: N.
         information_sets: those where the seat to act has one legal action, too.
-        choices: information sets with two legal actions or more; 0 in an estimate.
         slots: S.
         edges: E.
         ends: T, the edges that end the round.
@@ -111,15 +111,14 @@ class Size:
     deals: int
     nodes: int
     information_sets: int
-    choices: int
     slots: int
     edges: int
     ends: int
     leaves: int
     depth: int
-    level_bytes: int
-    build_bytes: int
-    is_exact: bool
+    level_bytes: int = 0
+    build_bytes: int = 0
+    is_exact: bool = True
 
 
 @dataclass(eq=False)
@@ -190,20 +189,15 @@ class Tree:
         """The numbers of its parts."""
         t = self.arrays
         index = np.arange(self.num_nodes) * self.num_players + t.actor
-        per_slot = np.bincount(self.edge_slots(), minlength=self.num_slots)
         return Size(
             deals=self.num_deals,
             nodes=self.num_nodes,
             information_sets=int((t.slot_start[index + 1] - t.slot_start[index]).sum()),
-            choices=int((per_slot > 1).sum()),
             slots=self.num_slots,
             edges=self.num_edges,
             ends=len(t.end_slot),
             leaves=len(t.leaf_slots),
             depth=len(self.depths) - 1,
-            level_bytes=0,
-            build_bytes=0,
-            is_exact=True,
         )
 
     @property
@@ -234,27 +228,22 @@ def _hands(game: SmallGame) -> IntArray:
     return np.sort(np.array([sum(cards) for cards in combinations(deck, game.rules.cards_each)], np.int64))
 
 
-def check_deals(game: SmallGame) -> None:
-    """Refuse games with too many deals to list them.
-
-    Raises:
-        GameTooLargeError: it has the number.
-    """
-    if game.num_deals > MAX_DEALS:
-        raise GameTooLargeError(
-            f"the {game.rules.name} rules for {game.num_players} players have {game.num_deals:.3g} deals: "
-            f"expected at most {MAX_DEALS:,}, which can be listed; a smaller deck or hand has fewer"
-        )
-
-
-def _start(game: SmallGame, progress: Progress | None) -> tuple[Deals, Level]:
+def _start(game: SmallGame) -> tuple[Deals, Level]:
     """Deal all deals with the engine: which hands go together, and the roots.
 
     A root is all that is public at the deal, and the opening card, which its holder must play at once: so
     no seat that does not know it decides before it is on the table.
+
+    Raises:
+        RulesError: rules whose deals show something, such as an instant win.
+        GameTooLargeError: too many deals to list them; it has the number.
     """
     P = game.num_players
-    check_deals(game)
+    if game.num_deals > MAX_DEALS:
+        raise GameTooLargeError(
+            f"the {game.rules.name} rules for {P} players have {game.num_deals:.3g} deals: "
+            f"expected at most {MAX_DEALS:,}, which can be listed; a smaller deck or hand has fewer"
+        )
     hands = _hands(game)
     batch = Batch(game.rules, 1, reward=game.reward)
     columns = batch.game.columns
@@ -262,7 +251,6 @@ def _start(game: SmallGame, progress: Progress | None) -> tuple[Deals, Level]:
     roots: dict[bytes, tuple[int, IntArray, npt.NDArray[np.bool_]]] = {}  # group, row, hands held (P, H)
     groups: dict[bytes, int] = {}  # of roots that differ in the opening card only
     pairs: list[IntArray] = []
-    done = 0
     for ids in _in_chunks(_all_deals(game)):
         state = game.batch(hands[ids]).state
         if (state.turn < 0).any():
@@ -286,9 +274,6 @@ def _start(game: SmallGame, progress: Progress | None) -> tuple[Deals, Level]:
             for k, (s, other) in enumerate(combinations(range(P), 2)):
                 i, j = ids[which, s], ids[which, other]
                 np.bitwise_or.at(pairs[group][k], (i, j >> 6), np.left_shift(np.int64(1), j & 63))
-        done += len(ids)
-        if progress:
-            progress("deals", done)
     found = sorted(roots.values(), key=lambda root: (root[1][columns.turn], root[1][REQUIRED_CARD], root[0]))
     lists = [np.flatnonzero(held[s]) for _, _, held in found for s in range(P)]
     level = Level(
@@ -389,22 +374,22 @@ class _Children:
         return Level(rows, above.group[parent], _starts(length), above.ids[up], earned)
 
 
-def build(game: SmallGame, *, progress: Progress | None = None) -> Tree:
+def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> Tree:
     """Build the public tree.
 
     Args:
         game: the game.
-        progress: called with what is counted, and how many there are.
+        progress: called with the number of nodes.
 
     Raises:
         RulesError: rules whose deals show something, such as an instant win.
         GameTooLargeError: too many deals, or more than 2**31 slots.
     """
     P = game.num_players
-    deals, level = _start(game, progress)
+    deals, level = _start(game)
     roots = level
     expander = _Expander(game, deals, level)
-    parts: dict[str, list[Any]] = {name: [] for name in _PARTS}
+    parts: defaultdict[str, list[Any]] = defaultdict(list)
     num_roots = len(level.rows)
     parts["parent"].append(np.full(num_roots, -1, np.int32))
     parts["action"].append(np.full(num_roots, -1, np.int16))
@@ -442,18 +427,12 @@ def build(game: SmallGame, *, progress: Progress | None = None) -> Tree:
         level = children.level(level)
         depths.append(depths[-1] + len(level.rows))
         if progress:
-            progress("nodes", depths[-1])
+            progress(depths[-1])
     tree = _assemble(game, deals, parts, depths[:-1], roots)
     # glibc keeps what was freed in small pieces, as much as the tree itself in large games.
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
     return tree
-
-
-_PARTS: Final = (
-    "parent", "action", "cards", "actor", "length", "up", "end_slot", "end_node", "end_action", "end_leaves",
-    "leaf_slots", "pay",
-)  # fmt: skip
 
 
 def _starts(counts: npt.NDArray[Any]) -> IntArray:
@@ -465,7 +444,7 @@ def _assemble(
 ) -> Tree:
     """Put the parts of all depths together."""
     P = game.num_players
-    whole = {name: np.concatenate(parts.pop(name)) for name in _PARTS}
+    whole = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
     parent, actor = whole["parent"], whole["actor"]
     N, num_roots = len(parent), len(roots.rows)
     slot_start = _starts(whole["length"])
@@ -506,20 +485,15 @@ def _assemble(
     )
 
 
-def estimate(game: SmallGame, *, nodes_per_depth: int = 2_000, seed: int = 0) -> Size:
+def estimate(game: SmallGame) -> Size:
     """How large the tree is, from a random part of it.
 
     At each depth only some nodes are expanded, drawn uniformly, and stand for all (Knuth 1975, "Estimating
     the efficiency of backtrack programs", with many probes at once). A game whose depths have no more nodes
     is counted.
-
-    Args:
-        game: the game.
-        nodes_per_depth: nodes that are expanded at each depth.
-        seed: of the draws.
     """
-    rng, P = np.random.default_rng(seed), game.num_players
-    deals, level = _start(game, None)
+    rng, P = np.random.default_rng(0), game.num_players
+    deals, level = _start(game)
     expander = _Expander(game, deals, level)
     TURN = Batch(game.rules, 1).game.columns.turn
     weight, total = 1.0, np.zeros(6)  # nodes, information sets, slots, edges, ends, leaves
@@ -538,9 +512,9 @@ def estimate(game: SmallGame, *, nodes_per_depth: int = 2_000, seed: int = 0) ->
         level_bytes = max(level_bytes, levels)
         build_bytes = max(build_bytes, levels + part_bytes(game, *total[[0, 2, 4, 5]]))
         above = here + 8 * slots_here
-        if n > nodes_per_depth:
-            keep = np.sort(rng.choice(n, nodes_per_depth, replace=False))
-            weight *= n / nodes_per_depth
+        if n > NODES_PER_DEPTH:
+            keep = np.sort(rng.choice(n, NODES_PER_DEPTH, replace=False))
+            weight *= n / NODES_PER_DEPTH
             is_exact = False
             level = _some_of(level, keep, P)
         children = _Children()
@@ -563,7 +537,6 @@ def estimate(game: SmallGame, *, nodes_per_depth: int = 2_000, seed: int = 0) ->
         deals=game.num_deals,
         nodes=nodes,
         information_sets=information_sets,
-        choices=0,
         slots=slots,
         edges=edges,
         ends=ends,

@@ -6,10 +6,9 @@ import pytest
 
 import tienlen_agents
 from tests.needs import needs_openspiel
-from tests.small_games import as_table, expand, expected, policy_from
+from tests.small_games import as_table, expand, expected, num_choices, policy_from
 from tienlen_agents.exact import (
     PolicyError,
-    best_response,
     best_responses,
     build,
     lookahead,
@@ -20,6 +19,7 @@ from tienlen_agents.exact import (
     solve,
     uniform,
 )
+from tienlen_agents.exact.policies import edge_seats
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.games.tienlen.rules import NAMED, PRESETS, Rules, deck_of
 
@@ -41,13 +41,13 @@ def test_best_response_is_that_of_brute_force(seat):
     tree, reference = build(game), expand(game)
     table = as_table(tree, random_policy(tree, 3))
     own = [key for key, shares in table.items() if key[0] == seat and len(shares) > 1]
-    assert tree.size().choices == 12
+    assert num_choices(tree) == 12
     assert len(own) == 6
     best = -np.inf
     for actions in itertools.product(*(table[key] for key in own)):
         strategy = dict(table) | {key: {action: 1.0} for key, action in zip(own, actions, strict=True)}
         best = max(best, expected(reference, strategy, seat))
-    assert best_response(tree, random_policy(tree, 3), seat).value == pytest.approx(best, abs=1e-12)
+    assert measure(tree, random_policy(tree, 3)).best[seat] == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -68,7 +68,7 @@ def test_best_response_with_hidden_cards_is_that_of_brute_force(seat):
             return expected(reference, table | {key: {a: 1.0} for key, a in strategy.items()}, seat)
 
         best |= {key: {action: 1.0} for key, action in max(strategies, key=worth).items()}
-    value = best_response(tree, policy, seat).value
+    value = measure(tree, policy).best[seat]
     assert value == pytest.approx(expected(reference, best, seat), abs=1e-12)
 
 
@@ -76,11 +76,8 @@ def test_best_responses_earn_what_they_say(mini):
     policy = random_policy(mini, 1)
     chosen = best_responses(mini, policy)
     for seat in (0, 1):
-        mixed = [policy, policy]
-        mixed[seat] = chosen
-        assert measure(mini, mixed).values[seat] == pytest.approx(
-            best_response(mini, policy, seat).value, abs=1e-12
-        )
+        mixed = np.where(edge_seats(mini) == seat, chosen, policy)
+        assert measure(mini, mixed).values[seat] == pytest.approx(measure(mini, policy).best[seat], abs=1e-12)
 
 
 @pytest.mark.parametrize("trust", [0.0, 0.3, 1.0])
@@ -285,9 +282,7 @@ def test_repeated_choices_come_near_the_probabilities(mini):
 def test_what_is_not_a_policy_is_refused(mini, spoil, message):
     with pytest.raises(PolicyError, match=message):
         measure(mini, spoil(uniform(mini)))
-    with pytest.raises(PolicyError, match="one for each seat"):
-        measure(mini, [uniform(mini)])
-    with pytest.raises(ValueError, match="expected 0"):
-        best_response(mini, uniform(mini), 2)
+    with pytest.raises(PolicyError, match=message):
+        best_responses(mini, spoil(uniform(mini)))
     with pytest.raises(ValueError, match="repeats=0"):
         policy_of(mini, RandomAgent(), repeats=0)

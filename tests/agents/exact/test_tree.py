@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.small_games import as_table, expand, expected
+from tests.small_games import as_table, expand, expected, num_choices
 from tienlen_agents.exact import (
     GameTooLargeError,
     Solver,
@@ -48,7 +48,7 @@ def test_tree_has_the_information_sets_of_the_engine(both):
     assert {key: set(actions) for key, actions in table.items()} == sets
     size = tree.size()
     assert size.information_sets == len(sets)
-    assert size.choices == sum(len(actions) > 1 for actions in sets.values())
+    assert num_choices(tree) == sum(len(actions) > 1 for actions in sets.values())
     assert size.edges == sum(map(len, sets.values()))
     assert size.leaves == len(reference.returns)
     assert size.deals == len(reference.deals)
@@ -83,18 +83,20 @@ def test_golden_sizes(name):
     information_sets, choices, deals, nash_conv = GOLDEN[name]
     tree = build(small_game(name))
     size = tree.size()
-    assert (size.information_sets, size.choices, size.deals) == (information_sets, choices, deals)
+    assert (size.information_sets, num_choices(tree), size.deals) == (information_sets, choices, deals)
     if nash_conv is not None:
         assert measure(tree, uniform(tree)).nash_conv == pytest.approx(nash_conv, abs=1e-12)
 
 
-def test_estimate_is_near():
+def test_estimate_is_near(monkeypatch):
     game = small_game("small")
-    found, size = estimate(game, nodes_per_depth=500), build(game).size()
+    monkeypatch.setattr("tienlen_agents.exact.tree.NODES_PER_DEPTH", 500)
+    found, size = estimate(game), build(game).size()
     assert not found.is_exact
     for name in ("nodes", "information_sets", "slots", "edges", "leaves"):
         assert getattr(found, name) == pytest.approx(getattr(size, name), rel=0.15)
-    assert estimate(small_game("mini"), nodes_per_depth=10**6).information_sets == 12_210
+    monkeypatch.setattr("tienlen_agents.exact.tree.NODES_PER_DEPTH", 10**6)
+    assert estimate(small_game("mini")).information_sets == 12_210
 
 
 @pytest.mark.parametrize("name", ["mini", "small", "large"])
