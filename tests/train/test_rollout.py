@@ -166,16 +166,16 @@ def test_hidden_facts_by_hand() -> None:
     batch = Batch("cardgames", 1)
     hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
     batch.set_hands([hands], leader=0)
-    privileged_fn = FEATURES.privileged_features()
-    facts = privileged_fn(batch, np.array([0]))
+    hidden_fn = FEATURES.on_host(FEATURES.hidden)
+    facts = hidden_fn(batch, np.array([0]))
     assert facts.shape == (1, FEATURES.num_privileged(batch.rules))
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
     batch.step([batch.action_table.classify(parse_cards("3s"))])
-    after = privileged_fn(batch, np.array([0]))
+    after = hidden_fn(batch, np.array([0]))
     assert np.array_equal(
-        after, FEATURES.privileged_features()(batch, np.array([0]))
+        after, FEATURES.on_host(FEATURES.hidden)(batch, np.array([0]))
     )  # what it remembers is not in the way
     assert after[0, 156:].reshape(4, 8).sum(axis=1).tolist() == [1, 1, 2, 2]
 
@@ -189,9 +189,8 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
         batch.step(batch.sample(rng))
     view = View(batch)
     legal = view.legal_actions
-    action_values = FEATURES.action_values
-    assert action_values is not None
-    found = action_values(batch, np.arange(6), FEATURES.reader().read(view))
+    assert FEATURES.returns is not None
+    found = FEATURES.on_host(FEATURES.returns)(batch, np.arange(6), FEATURES.reader().read(view))
     for i in range(len(found)):
         game = int(legal.game[i])
         copy = batch.select([game])
@@ -211,9 +210,8 @@ def test_foresight_is_what_the_heuristic_players_do() -> None:
         batch.step(batch.sample(rng))
     games = np.flatnonzero(batch.state.turn >= 0)[::-2]
     before = batch.kernel_arrays.rows.copy()
-    rollout_outcome = FEATURES.rollout_outcome
-    assert rollout_outcome is not None
-    facts = rollout_outcome(batch, games)
+    assert FEATURES.outcome is not None
+    facts = FEATURES.on_host(FEATURES.outcome)(batch, games)
     assert facts.shape == (len(games), FEATURES.num_outcome(batch.rules))
     assert np.array_equal(batch.kernel_arrays.rows, before)
     copy = batch.select(games)

@@ -61,7 +61,7 @@ class DMCTrainer(SelfPlayTrainer[Model]):
         self.inverse_temperature = config.inverse_temperature
         self.with_action_values = config.returns == "counterfactual"
         super().__init__(config, executor, machine)
-        if self.with_action_values and self.features.action_values is None:
+        if self.with_action_values and self.features.returns is None:
             raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
 
     def make_model(self, network: ActionNetwork) -> Model:

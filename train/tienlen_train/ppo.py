@@ -136,7 +136,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         features, critic = self.features, self.config.critic
         if self.with_winning_actions and features.winning_actions is None:
             self.config.refuse("endgame_coef", f"expected 0: {features.game} has no endgame solver")
-        if critic == "playout" and features.rollout_outcome is None:
+        if critic == "playout" and features.outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
         general = self.variants is not None
         num_inputs = num_privileged(features, self.rules, critic, general=general)

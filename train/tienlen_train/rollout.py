@@ -26,13 +26,7 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16, segment_log_softmax
-from tienlen_agents.networks.features import (
-    Features,
-    Inputs,
-    PrivilegedFn,
-    Reader,
-    features_of,
-)
+from tienlen_agents.networks.features import Features, Inputs, Reader, features_of
 from tienlen_agents.networks.general import fitted_config, fitted_weights
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, sample
 from tienlen_env.engine.agent import Agent, View, history_of
@@ -191,9 +185,9 @@ def rollout(job: RolloutJob) -> Trajectories:
     if job.critic != "own":
         columns["privileged"] = _privileged(features, job.critic)
     if job.with_action_values:
-        if features.action_values is None:
+        if features.returns is None:
             raise ValueError(f"with_action_values=True: unavailable for {features.game}")
-        columns["action_values"] = features.action_values
+        columns["action_values"] = features.on_host(features.returns)
     if job.with_winning_actions:
         if features.winning_actions is None:
             raise ValueError(f"with_winning_actions=True: unavailable for {features.game}")
@@ -324,11 +318,11 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
 
 def _privileged(features: Features, critic: Critic) -> Column:
     """`Trajectories.privileged` for the critics ``"hands"`` and ``"playout"``."""
-    parts: list[PrivilegedFn] = [features.privileged_features()]
+    parts = [features.on_host(features.hidden)]
     if critic == "playout":
-        if features.rollout_outcome is None:
+        if features.outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
-        parts.append(features.rollout_outcome)
+        parts.append(features.on_host(features.outcome))
     return lambda batch, games, _: np.concatenate([part(batch, games) for part in parts], axis=1)
 
 

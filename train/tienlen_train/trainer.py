@@ -34,7 +34,7 @@ from tienlen_agents.device.players import can_choose
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import Objective, fitted, generalised
-from tienlen_agents.networks.network import Network, NetworkConfig, mean_network, network_of
+from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
 from tienlen_agents.settings import several_files
 from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
@@ -263,7 +263,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def agent(self) -> NetworkAgent:
         """A copy of the current policy."""
-        return NetworkAgent(network_of(self.network), self.name)
+        return NetworkAgent(self.network.to_network(), self.name)
 
     def save(self, out: Path) -> None:
         """Write the current policy to the run folder."""
@@ -313,7 +313,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             num_deals: of each match.
             seed: of the deals.
         """
-        network = network_of(self.network)
+        network = self.network.to_network()
         baseline = tienlen_agents.load(self.features.baseline or "random")
         for variant in filter(None, self.variants or ()):
             objective: Objective = "payments" if variant.reward == "payments" else "points"

@@ -1,6 +1,6 @@
 """The network of `tienlen_agents.networks.network` as a torch module, for training and for devices.
 
-`NetworkAgent.from_module` makes an agent from it that plays without torch.
+`ActionNetwork.to_network` gives the weights back, with which a `NetworkAgent` plays without torch.
 """
 
 from __future__ import annotations
@@ -121,6 +121,15 @@ class ActionNetwork(nn.Module):
         weights = {name: torch.from_numpy(tensor.copy()) for name, tensor in network.tensors.items()}
         module.load_state_dict(weights)
         return module
+
+    def to_network(self) -> Network:
+        """A copy of the present weights.
+
+        Raises:
+            ValueError: see `Network`.
+        """
+        tensors = {k: v.detach().float().cpu().numpy().copy() for k, v in self.state_dict().items()}
+        return Network(self.config, tensors)
 
 
 def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:

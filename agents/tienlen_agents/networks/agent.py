@@ -16,12 +16,10 @@ from tienlen_agents.networks.features import Reader
 from tienlen_agents.networks.general import Objective, fitted, fitted_config, reward_of
 from tienlen_agents.networks.network import (
     CardWeights,
-    Module,
     Network,
     content_of,
     first_best,
     log_softmax,
-    network_of,
     read_policy,
     sample as draw,
 )
@@ -178,22 +176,6 @@ class NetworkAgent(NetworkPlayer):
         self.plays = config.game
         if not config.is_general:
             self.history = max(config.history, config.reader().history)
-
-    @classmethod
-    def from_module(
-        cls,
-        module: Module,
-        name: str = "network",
-        *,
-        sample: bool = False,
-        card: dict[str, Any] | None = None,
-    ) -> Self:
-        """An agent with a copy of the present weights of a torch module.
-
-        Raises:
-            ValueError: see `Network`.
-        """
-        return cls(network_of(module), name, sample, card or {})
 
     @classmethod
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:

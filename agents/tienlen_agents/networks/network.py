@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -268,15 +268,6 @@ def _is_game(name: str) -> bool:
     return True
 
 
-class Module(Protocol):
-    """The part of a torch module that `NetworkAgent.from_module` uses (`tienlen_agents.device.network`)."""
-
-    config: NetworkConfig
-
-    def state_dict(self) -> Mapping[str, Any]:
-        """Tensors by the names of `shapes_of`."""
-
-
 def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
     """The names of a network's weights, as in its file, and their shapes: (outputs, inputs) of each layer."""
     width, meet, belief = config.state_width, config.action_width, config.belief_width
@@ -414,16 +405,6 @@ class Network:
         if not np.isfinite(found).all():
             raise ValueError("the network's scores are not finite: its weights are too large")
         return found
-
-
-def network_of(module: Module) -> Network:
-    """A copy of the present weights of a torch module.
-
-    Raises:
-        ValueError: see `Network`.
-    """
-    tensors = {k: v.detach().float().cpu().numpy().copy() for k, v in module.state_dict().items()}
-    return Network(module.config, tensors)
 
 
 def mean_network(networks: Sequence[Network]) -> Network:

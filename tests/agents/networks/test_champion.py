@@ -17,7 +17,7 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import shipped as files
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name, features_of
-from tienlen_agents.networks.network import NetworkConfig, network_of
+from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.networks.shipped import WEIGHTS, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
@@ -176,7 +176,7 @@ def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetworkAgen
     with torch.no_grad():
         for weights in network.parameters():
             weights.normal_(0, 0.1)
-    agent = NetworkAgent(network_of(network))
+    agent = NetworkAgent(network.to_network())
     agent.save(tmp_path / "tienlen-general-v1.safetensors")
     agent.save(tmp_path / "tienlen-general-v2.safetensors")
     monkeypatch.setattr(files, "WEIGHTS", tmp_path)
@@ -284,7 +284,7 @@ def test_options_that_cannot_be_are_refused() -> None:
 def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
     config = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=16)
     paths = [str(tmp_path / f"{k}.safetensors") for k in range(4)]
-    made = [NetworkAgent.from_module(ActionNetwork(config)) for _ in range(3)]
+    made = [NetworkAgent(ActionNetwork(config).to_network()) for _ in range(3)]
     for path, agent in zip(paths, made, strict=False):
         agent.save(path)
     mean = ship.mean_policy(paths[:3]).network.tensors
@@ -292,7 +292,7 @@ def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
         each = [agent.network.tensors[key] for agent in made]
         np.testing.assert_allclose(weights, np.mean(each, axis=0), atol=1e-6)
     other = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=8)
-    NetworkAgent.from_module(ActionNetwork(other)).save(paths[3])
+    NetworkAgent(ActionNetwork(other).to_network()).save(paths[3])
     with pytest.raises(ValueError, match="differ in their weights alone"):
         ship.mean_policy(paths)
     with pytest.raises(ValueError, match="expected a file"):
@@ -308,7 +308,7 @@ def test_policies_of_both_games_are_shipped_alike(
         config = NetworkConfig.of(
             get_rules(preset, num_players), prior="heuristic", state_width=16, action_width=16
         )
-        NetworkAgent.from_module(ActionNetwork(config)).save(tmp_path / "policy.safetensors")
+        NetworkAgent(ActionNetwork(config).to_network()).save(tmp_path / "policy.safetensors")
         flags = ["--size", "tiny", "--deals", "2", "--how", "a command"]
         ship.main(["--policy", str(tmp_path / "policy.safetensors"), *flags])
         card = (tmp_path / "weights" / f"{preset}-tiny-v1.md").read_text(encoding="utf-8")

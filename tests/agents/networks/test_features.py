@@ -62,23 +62,23 @@ def test_games_that_are_not_there_are_refused(bad: Any) -> None:
     batch.reset(1)
     features = features_of(batch.rules)
     inputs = features.reader("none", 1.0, record=False).read(View(batch))
-    assert features.rollout_outcome is not None
-    assert features.action_values is not None
+    assert features.outcome is not None
+    assert features.returns is not None
     assert features.winning_actions is not None
-    winning_actions = features.winning_actions(batch.rules)
+    winning_actions, returns = features.winning_actions(batch.rules), features.on_host(features.returns)
     with pytest.raises(ValueError, match="games: expected"):
-        features.privileged_features()(batch, bad)
+        features.on_host(features.hidden)(batch, bad)
     with pytest.raises(ValueError, match="games: expected"):
-        features.rollout_outcome(batch, bad)
+        features.on_host(features.outcome)(batch, bad)
     with pytest.raises(ValueError, match="games: expected"):
-        features.action_values(batch, bad, inputs)
+        returns(batch, bad, inputs)
     with pytest.raises(ValueError, match="games: expected"):
         winning_actions(batch, bad, inputs)
     with pytest.raises(ValueError, match="inputs: expected those of the games"):
         winning_actions(batch, np.arange(2), inputs)
     for wrong in (inputs._replace(action=inputs.action + 10**6), inputs._replace(action=inputs.action[1:])):
         with pytest.raises(ValueError, match="inputs: expected those of the games"):
-            features.action_values(batch, np.arange(3), wrong)
+            returns(batch, np.arange(3), wrong)
 
 
 def test_rows_of_another_game_are_refused() -> None:
@@ -86,13 +86,13 @@ def test_rows_of_another_game_are_refused() -> None:
     batch = Batch("thirteens", 2)
     batch.reset(1)
     features = features_by_name("tienlen")
-    assert features.rollout_outcome is not None
+    assert features.outcome is not None
     with pytest.raises(WrongGameError, match="features are of tienlen"):
         features.reader("none", 1.0, record=False).read(View(batch))
     with pytest.raises(WrongGameError, match="features are of tienlen"):
-        features.privileged_features()(batch, np.arange(2))
+        features.on_host(features.hidden)(batch, np.arange(2))
     with pytest.raises(WrongGameError, match="features are of tienlen"):
-        features.rollout_outcome(batch, np.arange(2))
+        features.on_host(features.outcome)(batch, np.arange(2))
 
 
 @pytest.mark.parametrize("preset", ["cardgames", "foicica", "south"])
@@ -154,7 +154,7 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
             assert not np.array_equal(others.state.hands, batch.state.hands)
             assert same(reader.read(View(batch)), reader.read(View(others)))
             games = np.arange(batch.num_games)
-            privileged = [features.privileged_features()(b, games) for b in (batch, others)]
+            privileged = [features.on_host(features.hidden)(b, games) for b in (batch, others)]
             assert not np.array_equal(*privileged)  # which the critic sees
         batch.step(batch.sample(rng))
 
@@ -164,7 +164,8 @@ def digest_of_features(name: str) -> str:
     batch, digest = Batch(name, 2), hashlib.sha256()
     features = features_of(batch.rules)
     reader = features.reader(prior_scale=2.0) if features.has_prior else features.reader()
-    functions = features.privileged_features(), features.rollout_outcome, features.action_values
+    functions = [features.on_host(code) for code in (features.hidden, features.outcome) if code]
+    returns = features.on_host(features.returns) if features.returns else None
     batch.reset(5)
     rng = np.random.default_rng(5)
     while (games := np.flatnonzero(batch.turn >= 0)).size:
@@ -173,9 +174,9 @@ def digest_of_features(name: str) -> str:
             batch.step(actions)
             continue
         inputs = reader.read(View(batch, games))
-        arrays = [*inputs, *(function(batch, games) for function in functions[:2] if function)]
-        if values := functions[2]:
-            arrays.append(values(batch, games, inputs))
+        arrays = [*inputs, *(function(batch, games) for function in functions)]
+        if returns:
+            arrays.append(returns(batch, games, inputs))
         for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
         batch.step(actions)
@@ -208,7 +209,7 @@ def test_widths(rules: ThirteensRules) -> None:
     assert np.array_equal(inputs.segment_ids, view.legal_actions.game)
     batch = Batch(rules, 3)
     batch.reset(0)
-    facts = T.FEATURES.privileged_features()(batch, np.array([0, 2]))
+    facts = T.FEATURES.on_host(T.FEATURES.hidden)(batch, np.array([0, 2]))
     assert facts.shape == (2, T.num_hidden(rules))
     with pytest.raises(ValueError, match="play summary"):
         T.FEATURES.reader(record=True)
@@ -217,7 +218,7 @@ def test_widths(rules: ThirteensRules) -> None:
 @pytest.mark.parametrize("rules", VARIANTS[::4] + VARIANTS[1::6], ids=variant_id)
 def test_an_untrained_network_with_the_prior_plays_like_the_trickster(rules: ThirteensRules) -> None:
     network = ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16, prior="heuristic"))
-    agent, trickster = NetworkAgent.from_module(network), tienlen_agents.load("trickster")
+    agent, trickster = NetworkAgent(network.to_network()), tienlen_agents.load("trickster")
     for view in some_views(rules):
         assert np.array_equal(agent.act(view), trickster.act(view))
 
@@ -294,7 +295,7 @@ def test_melds_by_hand() -> None:
 def test_privileged_of_thirteens_by_hand() -> None:
     deal = Deal(ThirteensRules(num_players=3, dummy=True), "6c 2d", "8c Ac", "9c *1", dummy="2c 5s 7d")
     deal.play("6c")
-    facts = T.FEATURES.privileged_features()(deal.batch, np.array([0]))[0].reshape(3, 53)
+    facts = T.FEATURES.on_host(T.FEATURES.hidden)(deal.batch, np.array([0]))[0].reshape(3, 53)
     left = [np.flatnonzero(hand).tolist() for hand in facts]
     flipped = int(deal.batch.state.shown[0])
     rest = parse_cards("2c 5s 7d") & ~flipped
@@ -303,7 +304,7 @@ def test_privileged_of_thirteens_by_hand() -> None:
 
 def test_a_network_says_which_game_it_plays() -> None:
     rules = get_rules("thirteens")
-    agent = NetworkAgent.from_module(ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16)))
+    agent = NetworkAgent(ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16)).to_network())
     check_plays([agent], Batch(rules, 1))
     with pytest.raises(WrongGameError, match="plays thirteens, not tienlen"):
         check_plays([agent], Batch("cardgames", 1))

@@ -19,7 +19,7 @@ from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.features.tienlen import NUM_ACTION_FEATURES, NUM_SUITS
 from tienlen_agents.networks.general import fitted, generalised, reward_of
-from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs, network_of
+from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs
 from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
@@ -139,7 +139,7 @@ def test_rules_that_differ_have_other_inputs() -> None:
 def test_a_fitted_network_scores_as_the_general_one(rules: Rules) -> None:
     """The general network itself, on general inputs, in torch; its fitted network in compiled loops."""
     module = a_network()
-    network, reward = network_of(module), reward_of(rules)
+    network, reward = module.to_network(), reward_of(rules)
     own = fitted(network, rules, reward)
     inputs = own.config.reader().read(some_view(rules))
     described = np.tile(GENERAL.rule_inputs(rules, reward), (len(inputs.num_legal), 1))
@@ -163,7 +163,7 @@ def test_a_network_of_a_variant_becomes_a_general_one() -> None:
         with torch.no_grad():
             for weights in module.parameters():
                 weights.normal_(0, 0.1)
-        network = network_of(module)
+        network = module.to_network()
         wide = generalised(network)
         assert wide.config.is_general
         back = fitted(wide, rules, reward_of(rules))
@@ -174,7 +174,7 @@ def test_a_network_of_a_variant_becomes_a_general_one() -> None:
     assert fitted(network, rules, "zero_sum") is network
     with pytest.raises(ValueError, match="the network plays tienlen, not the thirteens rules"):
         fitted(wide, get_rules("thirteens"), "zero_sum")
-    bare = network_of(ActionNetwork(NetworkConfig.of(rules, state_width=32, action_width=16)))
+    bare = ActionNetwork(NetworkConfig.of(rules, state_width=32, action_width=16)).to_network()
     with pytest.raises(ValueError, match="with a play summary"):
         generalised(bare)
     with pytest.raises(ValueError, match="not available in thirteens"):
@@ -185,14 +185,14 @@ def test_a_network_of_a_variant_becomes_a_general_one() -> None:
 
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic_everywhere() -> None:
     config = NetworkConfig.of_general("tienlen", state_width=16, action_width=16, prior="heuristic")
-    agent, heuristic = NetworkAgent(network_of(ActionNetwork(config))), tienlen_agents.load("heuristic")
+    agent, heuristic = NetworkAgent(ActionNetwork(config).to_network()), tienlen_agents.load("heuristic")
     for rules in [*TABLES[::3], replace(get_rules("south", 3), pay_cong=0, run_min=4)]:
         view = some_view(rules)
         assert np.array_equal(agent.act(view), heuristic.act(view))
 
 
 def test_files(tmp_path: Path) -> None:
-    agent = NetworkAgent(network_of(a_network()), card={"note": "tiến lên"})
+    agent = NetworkAgent(a_network().to_network(), card={"note": "tiến lên"})
     path = tmp_path / "policy.safetensors"
     agent.save(path)
     again = tienlen_agents.load(f"policy:{path}")
@@ -214,7 +214,7 @@ def test_a_network_of_before_reads_the_first_inputs_of_the_rules() -> None:
     (before,) = GENERAL.num_rule_inputs_before
     more = GENERAL.num_rule_inputs - before
     assert more > 0
-    full = network_of(a_network())
+    full = a_network().to_network()
     first = ("trunk.0.weight", "belief.0.weight")
     tensors = {name: t[:, :-more] if name in first else t for name, t in full.tensors.items()}
     old = Network(replace(full.config, num_rule_inputs=before), tensors)
@@ -232,7 +232,7 @@ def test_a_network_of_before_reads_the_first_inputs_of_the_rules() -> None:
 
 
 def test_drawing_depends_on_the_seed_alone() -> None:
-    network, rules = network_of(a_network()), get_rules("pagat", 3)
+    network, rules = a_network().to_network(), get_rules("pagat", 3)
     view = some_view(rules)
     first, second = NetworkAgent(network, sample=True), NetworkAgent(network, sample=True)
     first.act(view)  # other draws, before the reset
@@ -245,7 +245,7 @@ def test_drawing_depends_on_the_seed_alone() -> None:
 
 
 def test_the_objective_is_an_input() -> None:
-    network, rules = network_of(a_network()), get_rules("south", 4)
+    network, rules = a_network().to_network(), get_rules("south", 4)
     view = some_view(rules)
     paid, points = NetworkAgent(network), NetworkAgent(network, objective="points")
     assert not np.allclose(paid.log_probabilities(view), points.log_probabilities(view))
@@ -395,7 +395,7 @@ def test_a_run_starts_from_a_network_of_either_kind(tmp_path: Path) -> None:
     rules = get_rules("north", 4)
     own = NetworkConfig.of(rules, record=True, state_width=32, action_width=16, prior="heuristic")
     torch.manual_seed(2)
-    NetworkAgent.from_module(ActionNetwork(own)).save(tmp_path / "own.safetensors")
+    NetworkAgent(ActionNetwork(own).to_network()).save(tmp_path / "own.safetensors")
     trainer = PPOTrainer(a_config(start_from=str(tmp_path / "own.safetensors")))
     assert trainer.network.config.is_general
     trainer.agent().save(tmp_path / "general.safetensors")
@@ -415,7 +415,7 @@ def test_a_run_starts_from_a_network_of_either_kind(tmp_path: Path) -> None:
     )
     assert single.network.config == own
     bare = NetworkConfig.of(rules, state_width=32, action_width=16)
-    NetworkAgent.from_module(ActionNetwork(bare)).save(tmp_path / "bare.safetensors")
+    NetworkAgent(ActionNetwork(bare).to_network()).save(tmp_path / "bare.safetensors")
     with pytest.raises(ValueError, match=r"bare\.safetensors.*with a play summary"):
         PPOTrainer(a_config(start_from=str(tmp_path / "bare.safetensors")))
 

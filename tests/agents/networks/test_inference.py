@@ -102,7 +102,7 @@ def test_layers_of_any_width_are_computed(rules: str, widths: tuple[int, int]) -
     module = ActionNetwork(config).requires_grad_(False)
     torch.nn.init.normal_(module.score.weight)
     torch.nn.init.normal_(module.score.bias)
-    agent = NetworkAgent.from_module(module)
+    agent = NetworkAgent(module.to_network())
     for _, inputs in some_inputs(agent, 5):
         np.testing.assert_allclose(
             agent.network.logits(inputs), by_torch(module, inputs), atol=1e-4, rtol=1e-4

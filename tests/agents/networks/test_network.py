@@ -95,7 +95,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: str, num_players: int) -> None:
     network = a_network(preset, num_players, prior="heuristic")
     torch.nn.init.zeros_(network.score.weight)
-    agent, heuristic = NetworkAgent.from_module(network), tienlen_agents.load("heuristic")
+    agent, heuristic = NetworkAgent(network.to_network()), tienlen_agents.load("heuristic")
     for view in some_views(preset, num_players):
         assert np.array_equal(agent.act(view), heuristic.act(view))
 
@@ -111,7 +111,7 @@ def test_unseen_counts() -> None:
 
 def test_scores_do_not_depend_on_the_company() -> None:
     """A decision alone gets the scores that it gets among others: padding and owners are right."""
-    agent = NetworkAgent.from_module(a_network())
+    agent = NetworkAgent(a_network().to_network())
     view = some_views()[3]
     together = agent.log_probabilities(view)
     alone = [agent.log_probabilities(view.select([i])) for i in range(len(view))]
@@ -183,7 +183,7 @@ def test_first_best_takes_the_first_of_equals() -> None:
 @pytest.mark.parametrize("sampling", [False, True])
 def test_it_plays_legally_and_repeats_itself(preset: str, sampling: bool) -> None:
     network = a_network(preset)
-    agent = NetworkAgent.from_module(network, sample=sampling)
+    agent = NetworkAgent(network.to_network(), sample=sampling)
     choices = []
     for _ in range(2):
         agent.reset(7)
@@ -194,7 +194,7 @@ def test_it_plays_legally_and_repeats_itself(preset: str, sampling: bool) -> Non
 
 
 def test_other_rules_are_refused() -> None:
-    agent = NetworkAgent.from_module(a_network("cardgames"))
+    agent = NetworkAgent(a_network("cardgames").to_network())
     with pytest.raises(ValueError, match="made for the cardgames rules with 4 players, not for foicica"):
         agent.act(some_views("foicica")[0])
     with pytest.raises(ValueError, match="cardgames with 3"):
@@ -202,7 +202,7 @@ def test_other_rules_are_refused() -> None:
 
 
 def test_files_come_back_as_they_were(tmp_path: Path) -> None:
-    agent = NetworkAgent.from_module(a_network(prior="heuristic"), card={"note": "tiến lên"})
+    agent = NetworkAgent(a_network(prior="heuristic").to_network(), card={"note": "tiến lên"})
     path = tmp_path / "a.safetensors"
     agent.save(path)
     again = tienlen_agents.load(f"policy:{path}")
@@ -221,7 +221,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a valid safetensors file"):
         NetworkAgent.load(path)
     network = a_network()
-    NetworkAgent.from_module(network).save(path)
+    NetworkAgent(network.to_network()).save(path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="not a valid safetensors file"):
         NetworkAgent.load(path)

@@ -18,7 +18,7 @@ from tienlen_agents.networks import inference
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features.tienlen_general import general_inputs
 from tienlen_agents.networks.general import fitted, generalised
-from tienlen_agents.networks.network import Network, NetworkConfig, network_of, read_policy, shapes_of
+from tienlen_agents.networks.network import Network, NetworkConfig, read_policy, shapes_of
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.search.context import SearchContext
@@ -384,7 +384,7 @@ def test_training_leaves_the_policy(tmp_path, policy):
         np.testing.assert_array_equal(after.tensors[name], tensor)
     # A further run goes on with the belief network of a file that has one of the same width.
     again = BeliefTrainer(replace(config, start_from=str(out / "policy.safetensors"), out=None))
-    for name, tensor in network_of(again.network).tensors.items():
+    for name, tensor in again.network.to_network().tensors.items():
         np.testing.assert_array_equal(tensor, after.tensors[name])
 
 

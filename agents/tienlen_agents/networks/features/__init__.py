@@ -13,13 +13,11 @@ from typing import Final
 
 from tienlen_agents.networks.features.base import (
     ONE,
-    ActionValuesFn,
     ComputeArgs,
     ComputedCode,
     Features,
     Inputs,
     Prior,
-    PrivilegedFn,
     ReadArgs,
     Reader,
     ReaderCode,
@@ -30,11 +28,9 @@ from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import ByGame, game_of
 
 __all__ = [
-    "ActionValuesFn",
     "Features",
     "Inputs",
     "Prior",
-    "PrivilegedFn",
     "Reader",
     "WinningActionsFn",
     "features_by_name",

@@ -385,11 +385,7 @@ def _one_reader(code: ReaderCode, num_legal: Callable[..., int]) -> Callable[...
     return read
 
 
-# Features that only a critic may see: uint8 (n, H) of 0 and 1, from a batch and n of its games, int64 (n,).
-PrivilegedFn = Callable[[Batch, IntArray], ByteArray]
-# An estimate of each legal action's return, float32 (N,), from a batch, n of its games and their inputs.
-ActionValuesFn = Callable[[Batch, IntArray, Inputs], Float32Array]
-# Which legal actions keep a proven win, uint8 (N,) of 0 and 1, from the same.
+# Which legal actions keep a proven win: uint8 (N,) of 0 and 1, from a batch, n of its games and their inputs.
 WinningActionsFn = Callable[[Batch, IntArray, Inputs], ByteArray]
 
 
@@ -529,26 +525,22 @@ class Features:
         return settings, size + record * self.num_summary_bits(rules) + self.num_derived(rules)
 
     def num_privileged(self, rules: AnyRules) -> int:
-        """H, the number of `privileged_features`."""
+        """H, the number of `hidden` features."""
         return _size_of(self.hidden, rules)
 
     def num_outcome(self, rules: AnyRules) -> int:
-        """F, the number of bits of `rollout_outcome`; 0 if unavailable."""
+        """F, the number of bits of `outcome`; 0 if unavailable."""
         return _size_of(self.outcome, rules)
 
-    def privileged_features(self) -> PrivilegedFn:
-        """A function that computes hidden features for the critic; it serves batches of one variant.
+    def on_host(self, code: ComputedCode) -> Callable[..., Any]:
+        """A function that computes `hidden`, `outcome` or `returns` on the processor.
 
-        It raises ValueError for games of another shape or type, or out of range, and WrongGameError.
+        It takes a batch and n of its games, int64 (n,), and gives uint8 (n, size) of 0 and 1. For `returns`
+        it takes their inputs, too, and gives float32 (N,). All batches are of one variant.
+
+        It raises ValueError for games of another shape or type, out of range or over, or inputs of other
+        decisions, and WrongGameError.
         """
-        return self._on_host(self.hidden)
-
-    @property
-    def rollout_outcome(self) -> PrivilegedFn | None:
-        """A function like that of `privileged_features` for `outcome`; None if unavailable."""
-        return self._on_host(self.outcome) if self.outcome else None
-
-    def _on_host(self, code: ComputedCode) -> Callable[..., Any]:
         found: dict[AnyRules, Computed] = {}
 
         def compute(batch: Batch, games: IntArray, inputs: Inputs | None = None) -> Any:
@@ -566,11 +558,3 @@ class Features:
             return computed(position, games, legal.game, legal.action)
 
         return compute
-
-    @property
-    def action_values(self) -> ActionValuesFn | None:
-        """A function that computes `returns`; None if unavailable.
-
-        It raises ValueError for games out of range or over, or inputs of other decisions, and WrongGameError.
-        """
-        return self._on_host(self.returns) if self.returns else None
