@@ -62,14 +62,14 @@ import numpy.typing as npt
 from tienlen_agents.parallel import Chooser, Machine
 from tienlen_agents.rule_based import RuleAgent, RuleChooser
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, Parameters
+from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
 from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules
 from tienlen_env.games.tienlen.spec import build_spec
 
-__all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays", "tuned"]
+__all__ = ["HeuristicAgent", "Parameters", "fewest_plays"]
 
 
 def choose(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
@@ -102,12 +102,6 @@ class HeuristicAgent(RuleAgent):
         return RuleChooser(machine, self, rules)
 
 
-def tuned(rules: str | Rules) -> Parameters:
-    """The parameters that are tuned for these rules."""
-    spec, _ = build_spec(get_rules(rules))
-    return FAMILIES[splits.family_of(spec)]
-
-
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:
     """The minimum number of plays that empties each hand.
 
@@ -119,33 +113,9 @@ def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntA
         int64 (n,).
     """
     hand = np.asarray(hands, np.int64)
-    zeros = np.zeros((len(hand), 1), np.int64)  # no opponents
-    return _split(hand, zeros[:, 0], zeros, rules) >> splits.PLAYS_SHIFT & 255
-
-
-def fewest_beatable(
-    hands: npt.ArrayLike, unseen: npt.ArrayLike, left: npt.ArrayLike, rules: str | Rules = "cardgames"
-) -> IntArray:
-    """The fewest beatable plays over all splits; a hand with the lead and at most one goes out for certain.
-
-    Args:
-        hands: int64 (n,) masks of up to 17 cards.
-        unseen: int64 (n,) masks of the cards neither held nor played.
-        left: int64 (n, opponents), cards in their hands, 0 for players who are out.
-        rules: the variant.
-
-    Returns:
-        int64 (n,).
-    """
-    hand, others, counts = (np.asarray(x, np.int64) for x in (hands, unseen, left))
-    return _split(hand, others, counts, rules) & 255
-
-
-def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules) -> IntArray:
-    """int64 (n,): the best split of each hand, as in `decide`."""
     spec, _ = build_spec(get_rules(rules))
+    none, fewest = np.zeros(len(hand), np.int64), np.full(len(hand), HAND_SIZE)
     out = np.empty(len(hand), np.int64)
-    fewest, most = np.where(left == 0, HAND_SIZE, np.minimum(left, HAND_SIZE)).min(axis=1), left.max(axis=1)
-    workspace = decide.new_workspace()
-    decide.split_all(workspace, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
-    return out
+    # Without opponents: no card is unseen, and none is held.
+    decide.split_all(decide.new_workspace(), spec, hand, none, none, fewest, none, out)
+    return out >> splits.PLAYS_SHIFT & 255
