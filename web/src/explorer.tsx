@@ -73,7 +73,7 @@ const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ?
 const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${round.hasPayments ? unitsText(round.balances[seat]!) : pointsText(round.scores[seat]!)}`;
 
 /** The text of a link: the record in the address, so that no server needs to know it. */
-export const linkTo = (text: string, number: number, turn: number, names: string[]): string =>
+const linkTo = (text: string, number: number, turn: number, names: string[]): string =>
   `${location.origin}${location.pathname}#record=${encodeURIComponent(text)}&round=${number}&move=${turn}${names.length ? `&names=${encodeURIComponent(names.join(","))}` : ""}`;
 
 interface Props {

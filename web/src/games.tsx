@@ -6,16 +6,12 @@ import { agentWords, decimal, estimateText, pointsText, rulesWords, t } from "./
 import { judge, playOut, type Judged } from "./judge.ts";
 import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, PERSON } from "./model.ts";
-import type { Settings } from "./parts.tsx";
+import { Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
 import { Table, type Coach } from "./table.tsx";
 
-interface ScreenProps { settings: Settings; onLeave: () => void; onSettings: () => void }
 const seatOf = (game: LocalGame): number => game.config.seats.indexOf(PERSON);
 const go = (hash: string): void => { location.hash = hash; };
-const Waiting = ({ text, onLeave }: { text: string; onLeave: () => void }) => (
-  <main class="waiting-page"><p role="status">{text}</p><button type="button" onClick={onLeave}>{t("back")}</button></main>
-);
 
 function Header({ title, onLeave, onSettings }: { title: string; onLeave: () => void; onSettings: () => void }) {
   return (

@@ -68,16 +68,17 @@ const vi: Record<Key, string> = {
 };
 
 export type Language = "en" | "vi";
-const words: Record<Language, Record<Key, string>> = { en, vi };
+const texts: Record<Language, Record<Key, string>> = { en, vi };
 export const isLanguage = (value: unknown): value is Language => value === "en" || value === "vi";
 let current: Language = "en";
 
 /** The language of the browser, if the page has it. */
 export const browserLanguage = (): Language =>
-  navigator.languages.map((tag) => tag.slice(0, 2)).find((tag): tag is Language => tag in words) ?? "en";
+  navigator.languages.map((tag) => tag.slice(0, 2)).find((tag): tag is Language => tag in texts) ?? "en";
 
 /** A longer text in all languages. */
 export type Words = Record<Language, string>;
+export const words = (en: string, vi: string): Words => ({ en, vi });
 export const say = (text: Words): string => text[current];
 export const isVietnamese = (): boolean => current === "vi";
 
@@ -95,7 +96,7 @@ const forYou = (text: string): string =>
 
 /** A text with its arguments filled in. */
 export const t = (key: Key, ...values: (string | number)[]): string => {
-  const text = words[current][key].replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i)] ?? ""));
+  const text = texts[current][key].replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i)] ?? ""));
   return current === "en" ? forYou(text) : text;
 };
 

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { browserLanguage, isLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
-import { play } from "./sound.ts";
 import { readStored, store } from "./storage.ts";
 
 /** What the reader has chosen; stored in the browser. */
@@ -15,6 +14,8 @@ export interface Settings {
   /** What other people at the table see. */
   name: string;
 }
+/** What a screen gets that is left by a button. */
+export interface ScreenProps { settings: Settings; onLeave: () => void; onSettings: () => void }
 const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, sound: false, pause: 700, name: "" };
 
 /** The stored settings; a spoilt one is the default. */
@@ -35,6 +36,35 @@ export function applySettings(settings: Settings): void {
   if (settings.theme === "auto") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = settings.theme;
   store("settings", settings);
+}
+
+type Sound = "card" | "chop" | "turn";
+
+// Hertz at the start and at the end, seconds, and the form of the wave.
+const TONES: Record<Sound, [number, number, number, OscillatorType]> = {
+  card: [240, 150, 0.08, "triangle"], chop: [200, 45, 0.4, "sawtooth"], turn: [660, 880, 0.15, "sine"],
+};
+const LATE = 300; // milliseconds; before the first click a page is silent, and what was to be heard then is dropped
+let context: AudioContext | null = null;
+
+/** Make a sound; the browser makes it itself, so no file is loaded. */
+export function playSound(name: Sound): void {
+  if (!("AudioContext" in window)) return;
+  context ??= new AudioContext();
+  const audio = context, asked = performance.now();
+  audio.resume().then(() => {
+    if (performance.now() - asked > LATE) return;
+    const [from, to, seconds, form] = TONES[name], now = audio.currentTime;
+    const tone = audio.createOscillator(), volume = audio.createGain();
+    tone.type = form;
+    tone.frequency.setValueAtTime(from, now);
+    tone.frequency.exponentialRampToValueAtTime(to, now + seconds);
+    volume.gain.setValueAtTime(0.2, now);
+    volume.gain.exponentialRampToValueAtTime(0.001, now + seconds);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(now);
+    tone.stop(now + seconds);
+  }, () => {});
 }
 
 /** Whether the window is as narrow as a phone's. */
@@ -87,6 +117,10 @@ export function Dialog({ title, onClose, children, label }: { title: string; onC
   );
 }
 
+export const Waiting = ({ text, error = "", onLeave }: { text: string; error?: string; onLeave: () => void }) => (
+  <main class="waiting-page">{error ? <p class="banner" role="alert">{t("error", error)}</p> : <p role="status">{text}</p>}<button type="button" onClick={onLeave}>{t("back")}</button></main>
+);
+
 export function Choice<T extends string>({ label, value, options, words, onChange, kind = "" }: {
   label: string; value: T; options: readonly T[]; words: (option: T) => string; onChange: (value: T) => void; kind?: string;
 }) {
@@ -129,7 +163,7 @@ export function SettingsDialog({ settings, onChange, onClose }: { settings: Sett
         <span>{t("autoPass")}</span>
       </label>
       <label class="check">
-        <input type="checkbox" checked={settings.sound} onChange={(event) => { const sound = event.currentTarget.checked; set({ sound }); if (sound) play("card"); }} />
+        <input type="checkbox" checked={settings.sound} onChange={(event) => { const sound = event.currentTarget.checked; set({ sound }); if (sound) playSound("card"); }} />
         <span>{t("sound")}</span>
       </label>
       <p class="quiet">{t("keys")}</p>

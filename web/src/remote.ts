@@ -6,7 +6,7 @@ import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableVi
 
 /** `address`: of the server in the network; empty: only this machine reaches it. */
 export interface Welcome { type: "welcome"; agents: string[]; rules: string[]; address: string }
-export interface SeatToken { token: string; seat: number | null }
+interface SeatToken { token: string; seat: number | null }
 type Answer = { type: string; id?: number | null } & Record<string, unknown>;
 type Wanted = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
@@ -29,7 +29,7 @@ const letIn = (): void => {
 };
 
 /** An answer of the server that is an error, in the reader's words where the page has them. */
-export class ServerError extends Error {
+class ServerError extends Error {
   constructor(readonly code: unknown, message: unknown) {
     super(code === "token" ? t("noSeat") : code === "join" ? t("noToken") : String(message));
   }

@@ -2,13 +2,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { CardRow } from "./cards.tsx";
 import { openLibrary } from "./engine.ts";
-import { decimal, rulesWords, say, t, type Words } from "./i18n.ts";
+import { decimal, rulesWords, say, t, words, type Words } from "./i18n.ts";
 import { Dialog } from "./parts.tsx";
 
 const RANKS = "3456789TJQKA2";
 interface Line { text: Words; cards?: string[][] }
 type About = Record<string, unknown>;
-const words = (en: string, vi: string): Words => ({ en, vi });
 
 /** Cards of a shape such as "2x3", from a rank on. */
 function picture(shape: string, from = 2, suits = "scdh"): string[] {

@@ -2,26 +2,25 @@
 import type { ComponentChildren } from "preact";
 import qrcode from "qrcode-generator";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { CardBack, CardRow, PlayText } from "./cards.tsx";
-import { Hand, moveFocus } from "./hand.tsx";
+import { CardBack, CardFace, CardRow, PlayText } from "./cards.tsx";
 import { engineWords, type EngineWords } from "./engine.ts";
 import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, kindOf, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, PERSON, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
-import { Dialog, Pace, useKeys, useNarrow, type Settings } from "./parts.tsx";
+import { Dialog, Pace, playSound, useKeys, useNarrow, Waiting, type Settings } from "./parts.tsx";
 import { RulesDialog } from "./rules.tsx";
-import { play as playSound } from "./sound.ts";
 
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
 const DOUBLE_TAP = 400; // milliseconds
+const DRAG = 10; // pixels that make a drag of a tap
 type RoundOver = GameEvent & { type: "round_over" };
 type Sorting = "rank" | "suit" | "own";
 
 const rankOf = (card: string): number => RANKS.indexOf(card[0]!);
 const suitOf = (card: string): number => SUITS.indexOf(card[1]!);
 /** The hand in the chosen order; only how it is held, not what beats what. */
-export function arranged(cards: string[], sorting: Sorting, own: string[]): string[] {
+function arranged(cards: string[], sorting: Sorting, own: string[]): string[] {
   if (sorting === "own") return [...own.filter((card) => cards.includes(card)), ...cards.filter((card) => !own.includes(card))];
   const by = sorting === "rank" ? [rankOf, suitOf] : [suitOf, rankOf];
   return [...cards].sort((a, b) => by[0]!(a) - by[0]!(b) || by[1]!(a) - by[1]!(b));
@@ -243,6 +242,78 @@ function lastWords(view: TableView, you: number | null, texts: string[], write: 
   return words.join(". ");
 }
 
+interface HandProps {
+  cards: string[];
+  selected: ReadonlySet<string>;
+  isTurn: boolean;
+  rows: number;
+  /** The cards that can be played, where the others are dimmed; null: none is. */
+  playable: ReadonlySet<string> | null;
+  onToggle: (card: string) => void;
+  onOrder: (cards: string[]) => void;
+}
+
+/** Move the focus in the hand by `by` cards. */
+function moveFocus(by: number): void {
+  const cards = [...document.querySelectorAll<HTMLElement>(".hand .hold")];
+  const at = cards.indexOf(document.activeElement as HTMLElement);
+  cards[at < 0 ? (by > 0 ? 0 : cards.length - 1) : (at + by + cards.length) % cards.length]?.focus();
+}
+
+/** The own hand: select by click, tap or keyboard; drag to rearrange. */
+function Hand({ cards, selected, isTurn, rows, playable, onToggle, onOrder }: HandProps) {
+  const drag = useRef<{ card: string; x: number; y: number; isMoved: boolean } | null>(null);
+  const [dragged, setDragged] = useState<string | null>(null);
+  const perRow = Math.ceil(cards.length / rows);
+  const lines = Array.from({ length: Math.ceil(cards.length / Math.max(1, perRow)) }, (_, i) =>
+    cards.slice(i * perRow, (i + 1) * perRow));
+
+  const over = (x: number, y: number): string | undefined =>
+    document.elementsFromPoint(x, y).map((element) => element.closest<HTMLElement>(".hand .hold")?.dataset["card"])
+      .find((card) => card && card !== drag.current?.card);
+
+  const move = (event: PointerEvent): void => {
+    const held = drag.current;
+    if (!held) return;
+    if (!held.isMoved && Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
+    held.isMoved = true;
+    setDragged(held.card);
+    const target = over(event.clientX, event.clientY);
+    if (!target) return;
+    const others = cards.filter((card) => card !== held.card);
+    const at = cards.indexOf(target);
+    others.splice(at, 0, held.card);
+    if (others.join() !== cards.join()) onOrder(others);
+  };
+  const end = (): void => setDragged(null);
+
+  return (
+    <div class={`hand ${isTurn ? "turn" : ""}`} role="group" aria-label={t("yourHand")} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+      {lines.map((line, number) => (
+        <div class="hand-row" key={number} style={`--n:${perRow}`}>
+          {line.map((card) => (
+            <button
+              type="button" key={card} data-card={card} class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""} ${playable && !playable.has(card) ? "dim" : ""}`}
+              aria-pressed={selected.has(card)} aria-label={cardWords(card)}
+              onPointerDown={(event) => {
+                drag.current = { card, x: event.clientX, y: event.clientY, isMoved: false };
+                if (event.pointerType === "touch") (event.target as Element).releasePointerCapture?.(event.pointerId);
+              }}
+              onClick={() => {
+                const wasDragged = drag.current?.isMoved && drag.current.card === card;
+                drag.current = null;
+                if (!wasDragged) onToggle(card);
+              }}
+            >
+              <CardFace card={card} />
+            </button>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
 /** A link that opens a seat; a browser copies only where the address is safe, so the link itself is there, too. */
 function Invitation({ seat, link }: { seat: number; link: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -408,7 +479,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
     focused.current = Math.max(0, held.indexOf(event.target as Element));
   };
 
-  if (!view) return <main class="waiting-page">{host.error ? <p class="banner" role="alert">{t("error", host.error)}</p> : <p role="status">{t("loading")}…</p>}<button type="button" onClick={onLeave}>{t("back")}</button></main>;
+  if (!view) return <Waiting text={`${t("loading")}…`} error={host.error} onLeave={onLeave} />;
 
   const num = view.seats.length;
   const first = you ?? num - 1;
