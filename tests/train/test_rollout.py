@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tienlen_agents.networks.features import Inputs, features_of
+from tienlen_agents.networks.features import Inputs, Reader, features_of
 from tienlen_agents.networks.features.tienlen import FEATURES
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -41,7 +41,7 @@ def played(
         KEYS,
         seat_policies,
         [a_policy(seed), a_policy(seed + 1)],
-        features_of(rules).reader("none", 1.0, record=False),
+        Reader(features_of(rules), "none", 1.0, record=False),
         [tienlen_agents.load("greedy")],
         **settings,
     )
@@ -190,7 +190,7 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
     view = View(batch)
     legal = view.legal_actions
     assert FEATURES.returns is not None
-    found = FEATURES.on_host(FEATURES.returns)(batch, np.arange(6), FEATURES.reader().read(view))
+    found = FEATURES.on_host(FEATURES.returns)(batch, np.arange(6), Reader(FEATURES).read(view))
     for i in range(len(found)):
         game = int(legal.game[i])
         copy = batch.select([game])

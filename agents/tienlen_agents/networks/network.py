@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -139,7 +139,6 @@ class NetworkConfig:
         game: str,
         *,
         pieces: tuple[str, ...] | None = None,
-        num_rule_inputs: int | None = None,
         **settings: Any,
     ) -> Self:
         """The configuration of a network for every variant of a game.
@@ -147,7 +146,6 @@ class NetworkConfig:
         Args:
             game: its name.
             pieces: see `Features.general`.
-            num_rule_inputs: how many of the inputs that describe the rules it reads; None: all of them.
             settings: the other fields.
 
         Raises:
@@ -165,7 +163,7 @@ class NetworkConfig:
             record=True,
             observation_size=general.num_state_inputs - num_derived,
             num_derived=num_derived,
-            num_rule_inputs=general.num_rule_inputs if num_rule_inputs is None else num_rule_inputs,
+            num_rule_inputs=general.num_rule_inputs,
             action_inputs=general.num_action_inputs,
             **settings,
         )
@@ -201,9 +199,8 @@ class NetworkConfig:
         """
         if self.is_general:
             raise ValueError("a general network has no reader: fit it to a variant")
-        return features_by_name(self.game).reader(
-            self.prior, self.prior_scale, record=self.record, machine=machine
-        )
+        features = features_by_name(self.game)
+        return Reader(features, self.prior, self.prior_scale, record=self.record, machine=machine)
 
     def check(self) -> None:
         """Refuse invalid values; a configuration that was read from a file may contain anything.
@@ -227,12 +224,9 @@ class NetworkConfig:
 
     def _is_known(self) -> bool:
         """Whether a general network has the inputs that such networks have, or had."""
-        general = general_inputs(self.game, self.pieces)
-        num = self.num_rule_inputs
-        is_known = num in (general.num_rule_inputs, *general.num_rule_inputs_before)
-        return is_known and self == self.of_general(
-            self.game, pieces=self.pieces, num_rule_inputs=num, **self.design
-        )
+        today = self.of_general(self.game, pieces=self.pieces, **self.design)
+        known = today.num_rule_inputs, *general_inputs(self.game, self.pieces).num_rule_inputs_before
+        return any(self == replace(today, num_rule_inputs=num) for num in known)
 
 
 def _unless_known(names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, varia
 from tienlen_agents import endgame
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.agent import NetworkAgent
-from tienlen_agents.networks.features import Inputs, features_by_name, features_of, thirteens as T
+from tienlen_agents.networks.features import Inputs, Reader, features_by_name, features_of, thirteens as T
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.backends import jit
@@ -61,7 +61,7 @@ def test_games_that_are_not_there_are_refused(bad: Any) -> None:
     batch = Batch("cardgames", 3)
     batch.reset(1)
     features = features_of(batch.rules)
-    inputs = features.reader("none", 1.0, record=False).read(View(batch))
+    inputs = Reader(features, "none", 1.0, record=False).read(View(batch))
     assert features.outcome is not None
     assert features.returns is not None
     assert features.winning_actions is not None
@@ -88,7 +88,7 @@ def test_rows_of_another_game_are_refused() -> None:
     features = features_by_name("tienlen")
     assert features.outcome is not None
     with pytest.raises(WrongGameError, match="features are of tienlen"):
-        features.reader("none", 1.0, record=False).read(View(batch))
+        Reader(features, "none", 1.0, record=False).read(View(batch))
     with pytest.raises(WrongGameError, match="features are of tienlen"):
         features.on_host(features.hidden)(batch, np.arange(2))
     with pytest.raises(WrongGameError, match="features are of tienlen"):
@@ -104,7 +104,7 @@ def test_winning_actions_are_those_that_leave_the_opponent_lost(preset: str) -> 
     assert features.winning_actions is not None
     winning_actions, reader = (
         features.winning_actions(batch.rules),
-        features.reader("none", 1.0, record=False),
+        Reader(features, "none", 1.0, record=False),
     )
     num_lost = 0
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
@@ -135,7 +135,7 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
     """Deal the cards that the seat to move cannot see to the others anew, as many to each."""
     rules = get_rules(preset)
     features = features_of(rules)
-    reader = features.reader("heuristic", 1.0, record=False)
+    reader = Reader(features, "heuristic", 1.0, record=False)
     batch = Batch(rules, 30, auto_reset=True)
     batch.reset(5)
     rng = np.random.default_rng(5)
@@ -163,7 +163,7 @@ def digest_of_features(name: str) -> str:
     """Of all that networks and critics read in some decisions."""
     batch, digest = Batch(name, 2), hashlib.sha256()
     features = features_of(batch.rules)
-    reader = features.reader(prior_scale=2.0) if features.has_prior else features.reader()
+    reader = Reader(features, prior_scale=2.0) if features.has_prior else Reader(features)
     functions = [features.on_host(code) for code in (features.hidden, features.outcome) if code]
     returns = features.on_host(features.returns) if features.returns else None
     batch.reset(5)
@@ -212,7 +212,7 @@ def test_widths(rules: ThirteensRules) -> None:
     facts = T.FEATURES.on_host(T.FEATURES.hidden)(batch, np.array([0, 2]))
     assert facts.shape == (2, T.num_hidden(rules))
     with pytest.raises(ValueError, match="play summary"):
-        T.FEATURES.reader(record=True)
+        Reader(T.FEATURES, record=True)
 
 
 @pytest.mark.parametrize("rules", VARIANTS[::4] + VARIANTS[1::6], ids=variant_id)
@@ -228,7 +228,7 @@ def test_features_tell_every_action_of_thirteens_apart(melding: Any) -> None:
     """But for the two jokers, which are alike."""
     seen: dict[bytes, int] = {}
     for view in some_views(replace(FOUR, melding=melding), num_games=200, steps=80):
-        inputs = T.FEATURES.reader("none").read(view)
+        inputs = Reader(T.FEATURES, "none").read(view)
         what = inputs.action_features[:, : T.LEFT]
         for action, row in zip(np.where(inputs.action == 53, 52, inputs.action).tolist(), what, strict=True):
             assert seen.setdefault(row.tobytes(), action) == action
@@ -243,7 +243,7 @@ def floats(inputs: Inputs) -> np.ndarray:
 def test_a_card_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac 5h", "9c Kd", "2c 3d").play("6c")
     view = View(deal.batch)
-    inputs = T.FEATURES.reader("none").read(view)
+    inputs = Reader(T.FEATURES, "none").read(view)
     rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
     assert set(rows) == {"8c", "Ac"}
     row = rows["8c"]
@@ -267,7 +267,7 @@ def test_a_card_of_thirteens_by_hand() -> None:
 
 def test_unseen_cards_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac", "9c Kd", "2c 3d", remainder="5s", starter="").play("6c")
-    unseen = T.FEATURES.reader().read(View(deal.batch)).observation[0, -106:]
+    unseen = Reader(T.FEATURES).read(View(deal.batch)).observation[0, -106:]
     assert np.flatnonzero(unseen[:54] == 0).tolist() == card_ids(parse_cards("6c 8c Ac 5s"))
     assert unseen[54:].reshape(4, 13).sum(axis=1).tolist() == [12, 10, 13, 13]
 
@@ -277,7 +277,7 @@ def test_melds_by_hand() -> None:
         "6c", "8c", "7c", "6d"
     )
     view = View(deal.batch)
-    inputs = T.FEATURES.reader("heuristic").read(view)
+    inputs = Reader(T.FEATURES, "heuristic").read(view)
     rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
     assert set(rows) == {"end", "meld 7+6", "meld 6 6", "meld 6-7-8"}
     assert [name for name, row in rows.items() if row[T.END]] == ["end"]
@@ -319,7 +319,7 @@ def test_the_compiled_reader_of_one_decision_gives_the_same_inputs(preset: str, 
     batch.deal(np.arange(40))
     rows, spec, actions = batch.kernel_arrays
     memory, read_one = features.one_reader(rules, rows.shape[1], prior, 1.5, record=False)
-    reader = features.reader(prior, 1.5, record=False)
+    reader = Reader(features, prior, 1.5, record=False)
     read = jit.loop(read_one)
     rng = np.random.default_rng(1)
     num_compared = 0

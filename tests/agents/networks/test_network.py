@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 import tienlen_agents
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16, pad_rows, segment_log_softmax
 from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.features import Reader
 from tienlen_agents.networks.features.tienlen import (
     FEATURES,
     NUM_ACTION_FEATURES,
@@ -54,7 +55,7 @@ def some_views(rules: str = "cardgames", num_players: int | None = None, num_gam
 def test_features_tell_every_action_apart(preset: str) -> None:
     seen: dict[bytes, int] = {}
     for view in some_views(preset, num_games=200):
-        inputs = FEATURES.reader("none").read(view)
+        inputs = Reader(FEATURES, "none").read(view)
         features = as_bfloat16(inputs.action_features).float().numpy()
         # Where suits bind, a combination is exact cards, and its suits follow the other features.
         what = np.hstack([features[:, :NUM_TABLE_FEATURES], features[:, NUM_ACTION_FEATURES:]])
@@ -71,7 +72,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     hands = ["3s 3h 4d", "2h 5s", "6s 6d", "7s 8s"]
     batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
     view = View(batch)
-    inputs = FEATURES.reader("none").read(view)
+    inputs = Reader(FEATURES, "none").read(view)
     ids = {view.table.text(a): i for i, a in enumerate(inputs.action.tolist())}
     pair = as_bfloat16(inputs.action_features)[ids["pair 3h"]].float().numpy()
     left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
@@ -102,7 +103,7 @@ def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: st
 
 def test_unseen_counts() -> None:
     view = some_views()[10]
-    unseen = FEATURES.reader("none").read(view).observation[:, -NUM_CARDS:]
+    unseen = Reader(FEATURES, "none").read(view).observation[:, -NUM_CARDS:]
     counts = unseen.reshape(-1, 13, 4).sum(axis=2)
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
     wanted = [[4 - (int(s) >> 4 * r & 15).bit_count() for r in range(13)] for s in seen]
@@ -240,7 +241,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 
 def test_sizes_agree() -> None:
     view = some_views()[0]
-    inputs = FEATURES.reader("heuristic").read(view)
+    inputs = Reader(FEATURES, "heuristic").read(view)
     assert inputs.action_features.shape == (len(view.legal_actions.action), NUM_ACTION_FEATURES)
     assert np.array_equal(inputs.segment_ids, view.legal_actions.game)
 

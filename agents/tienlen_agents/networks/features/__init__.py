@@ -21,7 +21,6 @@ from tienlen_agents.networks.features.base import (
     ReadArgs,
     Reader,
     ReaderCode,
-    WinningActionsFn,
 )
 from tienlen_agents.parallel import Body
 from tienlen_env.games.common.game import AnyGame, AnyRules
@@ -32,7 +31,6 @@ __all__ = [
     "Inputs",
     "Prior",
     "Reader",
-    "WinningActionsFn",
     "features_by_name",
     "features_of",
     "generic_features",

@@ -192,11 +192,6 @@ class ComputeArgs(NamedTuple):
     out: Any
 
 
-def no_memory(machine: Machine, position: Position) -> int:
-    """A body that needs no memory."""
-    return 0
-
-
 class ComputedCode(NamedTuple):
     """How a game computes what only training uses: hidden features of decisions, or returns of actions.
 
@@ -207,7 +202,7 @@ class ComputedCode(NamedTuple):
     """
 
     body: Callable[[AnyRules], Body]
-    new_memory: Callable[[Machine, Position], Any] = no_memory
+    new_memory: Callable[[Machine, Position], Any] = lambda machine, position: 0  # needs none
     size: Callable[[AnyRules], int] | None = None
 
 
@@ -262,18 +257,29 @@ class Reader:
 
     Args:
         features: of the game.
-        prior: see `Features.reader`.
-        prior_scale: see `Features.reader`.
-        record: see `Features.reader`.
+        prior: name of the scores that are added to the network's.
+        prior_scale: factor on the baseline's score of an action relative to its best one.
+        record: whether the observation continues with the play summary; that needs a batch that stores plays.
         machine: where.
 
     Attributes:
         history: number of past plays that a batch must store for it; 1 if only the play summary is read.
+
+    Raises:
+        ValueError: `record` in a game without a play summary.
     """
 
     def __init__(
-        self, features: Features, prior: Prior, prior_scale: float, record: bool, machine: Machine
+        self,
+        features: Features,
+        prior: Prior = "none",
+        prior_scale: float = 1.0,
+        *,
+        record: bool = False,
+        machine: Machine = HOST,
     ) -> None:
+        if record and features.num_summary_bits is no_summary:
+            raise ValueError(f"record=True: {features.game} has no play summary")
         self.history = int(record)
         self._features = features
         self._options = prior, prior_scale, record
@@ -408,7 +414,7 @@ class Features:
             training, and the prior of ``"heuristic"``; empty for none.
         eval_opponents: the agents that a policy is compared with.
         has_prior: whether the reader has a prior other than ``"none"``.
-        prior_scale: default factor on the baseline's scores (see `reader`).
+        prior_scale: default factor on the baseline's scores (see `Reader`).
         gae_lambda: default trace decay of PPO: the less reliable the critic, the closer to 1.
         num_action_features: X of a variant, the number of features of an action.
         num_summary_bits: R of a variant, the number of bits that a play summary adds to an observation; 0 if
@@ -465,34 +471,10 @@ class Features:
         if batch.game.name != self.game:
             raise WrongGameError(f"these features are of {self.game}, not of the {batch.rules.name} rules")
 
-    def reader(
-        self,
-        prior: Prior = "none",
-        prior_scale: float = 1.0,
-        *,
-        record: bool = False,
-        machine: Machine = HOST,
-    ) -> Reader:
-        """A reader of decisions.
-
-        Args:
-            prior: name of the scores that are added to the network's.
-            prior_scale: factor on the baseline's score of an action relative to its best one.
-            record: whether the observation continues with the play summary; that needs a batch that stores
-                plays.
-            machine: where.
-
-        Raises:
-            ValueError: `record` in a game without a play summary.
-        """
-        if record and self.num_summary_bits is no_summary:
-            raise ValueError(f"record=True: {self.game} has no play summary")
-        return Reader(self, prior, prior_scale, record, machine)
-
     def one_reader(
         self, rules: AnyRules, row_size: int, prior: Prior, prior_scale: float, *, record: bool
     ) -> tuple[ReaderMemory, Callable[..., int]]:
-        """A reader of one decision for compiled code; its inputs are those of `reader`.
+        """A reader of one decision for compiled code; its inputs are those of a `Reader`.
 
         Returns:
             Its arrays, and ``(spec, actions, memory)``: write ``memory.inputs`` for the decision in

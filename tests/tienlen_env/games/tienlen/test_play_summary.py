@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 
 import tienlen_agents
+from tienlen_agents.networks.features import Reader
 from tienlen_agents.networks.features.tienlen import FEATURES
 from tienlen_agents.networks.features.tienlen_general import num_summary_bits
 from tienlen_env.engine.agent import View
@@ -20,7 +21,7 @@ HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 
 
 def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
     """uint8 (n, R): what the networks of the seats to move read of the record."""
-    observation = FEATURES.reader("none", record=True).read(View(batch)).observation
+    observation = Reader(FEATURES, "none", record=True).read(View(batch)).observation
     size = batch.observation_size
     return observation[:, size : size + num_summary_bits(batch.num_players)]
 
@@ -80,7 +81,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     batch = Batch("cardgames", 20, num_players=num_players, history_length=1)
     batch.reset(3)
     assert not read_record(batch).any()
-    rng, plain = np.random.default_rng(3), FEATURES.reader("none")
+    rng, plain = np.random.default_rng(3), Reader(FEATURES, "none")
     for _ in range(12):
         batch.step(batch.sample(rng))
     view = View(batch)
@@ -89,7 +90,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     record = (words[..., None] >> np.arange(52) & 1).reshape(20, -1).astype(np.uint8)
     assert record.shape == (len(view), num_summary_bits(num_players))
     assert record.any()
-    shown = FEATURES.reader("none", record=True).read(view)
+    shown = Reader(FEATURES, "none", record=True).read(view)
     seen = np.split(plain.read(view).observation, [batch.observation_size], axis=1)
     assert np.array_equal(shown.observation, np.concatenate([seen[0], record, seen[1]], axis=1))
     batch.reset(4)
