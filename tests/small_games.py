@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tienlen_agents.exact import SmallGame, Tree
 from tienlen_agents.exact.agent import hands_at
+from tienlen_agents.exact.small_tienlen import SmallGame
+from tienlen_agents.exact.tree import Tree
 
 Event = tuple[int, int, int]  # seat, action, cards
 History = tuple[Event, ...]

@@ -22,7 +22,9 @@ import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
 from tests.needs import needs_onnx, needs_openspiel
 from tests.plain_python import printed
-from tienlen_agents.exact import build, save_policy, small_game, uniform
+from tienlen_agents.exact import build, small_game
+from tienlen_agents.exact.agent import save_policy
+from tienlen_agents.exact.policies import uniform
 from tienlen_agents.networks.onnx_policy import to_onnx
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent

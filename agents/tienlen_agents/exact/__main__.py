@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -225,7 +225,7 @@ def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -
     return policy if settings.lookahead is None else lookahead(tree, policy, settings.lookahead)
 
 
-def _nashconv(settings: Asking, names: Sequence[str]) -> int:
+def _nashconv(settings: Asking, names: Sequence[str]) -> None:
     agents = _loaded(settings, names)
     work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
     tree = work.tree()
@@ -258,21 +258,19 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> int:
         text = json.dumps({**facts, "players": tree.num_players, "results": found}, indent=1)
         write_atomic(Path(settings.out), text.encode())
         work.say(f"wrote {settings.out}")
-    return 0
 
 
-def _solve(settings: Solving) -> int:
+def _solve(settings: Solving) -> None:
     work = Work(settings, "solver")
     steps = Steps(settings.magnet, settings.rate)
     folder = Path(settings.out) if settings.out else None
-    if folder is None:
-        return _run_solver(work, settings, steps, None)
-    with locked(folder / CHECKPOINT):
-        remove_temporaries(folder)
-        return _run_solver(work, settings, steps, folder)
+    with locked(folder / CHECKPOINT) if folder else nullcontext():
+        if folder:
+            remove_temporaries(folder)
+        _run_solver(work, settings, steps, folder)
 
 
-def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None) -> int:
+def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None) -> None:
     tree = work.tree()
     solver = Solver(tree, settings.algorithm, seed=settings.seed, steps=steps)
     curve: list[dict[str, Any]] = []
@@ -312,11 +310,10 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
         about = f"{settings.algorithm}, {solver.iteration} iterations, NashConv {measured.nash_conv:.3e}"
         save_policy(folder / POLICY, tree, solver.policy(), about)
         work.say(f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}")
-    return 0
 
 
-def _best_response(settings: Asking, name: str) -> int:
-    (agent,) = _loaded(settings, [name])
+def _best_response(settings: Asking, names: Sequence[str]) -> None:
+    (name,), (agent,) = names, _loaded(settings, names)
     work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
     tree = work.tree()
     policy = _policy(work, tree, settings, name, agent)
@@ -326,7 +323,6 @@ def _best_response(settings: Asking, name: str) -> int:
     if settings.out:
         save_policy(settings.out, tree, best_responses(tree, policy), f"best response to {name}")
         work.say(f"wrote {settings.out}, which plays as exact:{settings.out}")
-    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -347,7 +343,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = make_config(parser, config, values)
     try:
         with interruptible():
-            return _run(command, settings, given)
+            if isinstance(settings, Solving):
+                _solve(settings)
+            elif isinstance(settings, Asking):
+                run = _nashconv if command == "nashconv" else _best_response
+                run(settings, given["agents"])
+            elif command == "show":
+                print(show(load_exact(given["file"]), given["hand"], given["plays"]))
+            else:
+                print(bench(settings.game) if command == "bench" else plan(settings.game, "solver"))
+        return 0
     except Interrupted as error:
         out = getattr(settings, "out", None)
         saved = "; the same command goes on from the checkpoint" if command == "solve" and out else ""
@@ -355,22 +360,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
-
-
-def _run(command: str, settings: Common, given: dict[str, Any]) -> int:
-    if isinstance(settings, Solving):
-        return _solve(settings)
-    if isinstance(settings, Asking):
-        if command == "nashconv":
-            return _nashconv(settings, given["agents"])
-        return _best_response(settings, given["agents"][0])
-    if command == "show":
-        print(show(load_exact(given["file"]), given["hand"], given["plays"]))
-    elif command == "bench":
-        print(bench(settings.game))
-    else:
-        print(plan(settings.game, "solver"))
-    return 0
 
 
 if __name__ == "__main__":

@@ -296,18 +296,6 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     return SimpleNamespace(replay=replay, fill=fill)
 
 
-class InformationSets(NamedTuple):
-    """Some information sets of one depth, as an agent sees them.
-
-    Attributes:
-        slots: int64 (n,), their slots in the tree.
-        batch: n games; the views of their seats to act are the information sets.
-    """
-
-    slots: IntArray
-    batch: Batch
-
-
 def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals]]:
     """The levels of a tree with the rows of a batch that stores past plays, and the first node of each."""
     game, t, P = tree.game, tree.arrays, tree.num_players
@@ -339,13 +327,16 @@ def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals
 
 def information_sets(
     tree: Tree, *, history_length: int = 0, only_choices: bool = True
-) -> Iterator[InformationSets]:
+) -> Iterator[tuple[IntArray, Batch]]:
     """All information sets, depth by depth, some at a time.
 
     Args:
         tree: the tree.
         history_length: past plays that the batches store.
         only_choices: leave out those with one legal action.
+
+    Yields:
+        Slots of the tree, int64 (n,), and a batch of n games: the views of their seats to act are these sets.
     """
     t, P, game = tree.arrays, tree.num_players, tree.game
     num_actions = np.bincount(tree.edge_slots(), minlength=tree.num_slots)
@@ -365,7 +356,7 @@ def information_sets(
             some, their = nodes[at : at + AT_ONCE], slots[at : at + AT_ONCE]
             batch = Batch(game.rules, len(some), reward=game.reward, history_length=history_length)
             _loops(batch.game).fill(deals, level, some, their, scratch, batch.kernel_arrays.rows)
-            yield InformationSets(their + first_slot, batch)
+            yield their + first_slot, batch
 
 
 class EdgeIndex:
@@ -444,17 +435,17 @@ def policy_of(
     done = 0
     for k in range(times):
         agent.reset(seed + k)
-        for sets in information_sets(tree, history_length=history):
-            view = View(sets.batch, copy=False)
+        for slots, batch in information_sets(tree, history_length=history):
+            view = View(batch, copy=False)
             if isinstance(agent, ScoringAgent) and method == "log-probabilities":
                 legal = view.legal_actions
-                found = edges.find(sets.slots[legal.game], legal.action)
+                found = edges.find(slots[legal.game], legal.action)
                 policy[found] = np.exp(np.asarray(agent.log_probabilities(view), np.float64))
             else:
-                policy[_answers(tree, agent, view, sets.slots, edges)] += 1 / times
+                policy[_answers(tree, agent, view, slots, edges)] += 1 / times
                 if repeats == 1:
                     _check_same(agent, view, seed)
-            done += len(sets.slots)
+            done += len(slots)
             if progress:
                 progress(done)
     if method == "log-probabilities":  # of float32

@@ -76,17 +76,15 @@ def new_line(tree: Tree) -> Line:
     """The arrays of a traversal."""
     depths, P = len(tree.depths), tree.num_players
     most = int(np.bincount(tree.edge_slots(), minlength=1).max(initial=1))
-
-    def table() -> FloatArray:
-        return np.zeros((depths, most))
-
+    edges, children = np.zeros((2, depths, most), np.int64)
+    policy, worth = np.zeros((2, depths, most))
     return Line(
         np.zeros(depths, np.int64),
         np.zeros((depths, P), np.int64),
-        np.zeros((depths, most), np.int64),
-        np.zeros((depths, most), np.int64),
-        table(),
-        table(),
+        edges,
+        children,
+        policy,
+        worth,
         np.zeros((depths, 2), np.int64),
         np.zeros(1, np.int64),
     )

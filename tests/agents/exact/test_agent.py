@@ -6,21 +6,10 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.exact import (
-    PolicyError,
-    best_responses,
-    build,
-    load_exact,
-    measure,
-    nash_conv,
-    policy_of,
-    save_policy,
-    small_game,
-    solve,
-    uniform,
-)
-from tienlen_agents.exact.agent import show
-from tienlen_agents.exact.policies import EdgeIndex, information_sets
+from tienlen_agents.exact import best_responses, build, measure, nash_conv, policy_of, small_game, solve
+from tienlen_agents.exact.agent import load_exact, save_policy, show
+from tienlen_agents.exact.policies import EdgeIndex, information_sets, uniform
+from tienlen_agents.exact.small_tienlen import PolicyError
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
@@ -41,10 +30,10 @@ def file(mini, tmp_path):
 
 def test_agent_finds_every_information_set(mini, file):
     agent = load_exact(str(file))
-    for sets in information_sets(mini, history_length=agent.history, only_choices=False):
-        view = View(sets.batch)
+    for slots, batch in information_sets(mini, history_length=agent.history, only_choices=False):
+        view = View(batch)
         shares = np.exp(agent.log_probabilities(view).astype(np.float64))
-        found = EdgeIndex(mini).find(sets.slots[view.legal_actions.game], view.legal_actions.action)
+        found = EdgeIndex(mini).find(slots[view.legal_actions.game], view.legal_actions.action)
         np.testing.assert_allclose(shares, agent.policy_on(mini)[found], atol=1e-6)
 
 

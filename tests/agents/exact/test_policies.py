@@ -7,19 +7,9 @@ import pytest
 import tienlen_agents
 from tests.needs import needs_openspiel
 from tests.small_games import as_table, expand, expected, num_choices, policy_from
-from tienlen_agents.exact import (
-    PolicyError,
-    best_responses,
-    build,
-    lookahead,
-    measure,
-    nash_conv,
-    policy_of,
-    small_game,
-    solve,
-    uniform,
-)
-from tienlen_agents.exact.policies import edge_seats
+from tienlen_agents.exact import best_responses, build, measure, nash_conv, policy_of, small_game, solve
+from tienlen_agents.exact.policies import edge_seats, lookahead, uniform
+from tienlen_agents.exact.small_tienlen import PolicyError
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.games.tienlen.rules import NAMED, PRESETS, Rules, deck_of
 

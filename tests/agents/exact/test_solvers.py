@@ -6,18 +6,17 @@ import pytest
 import tienlen_agents
 from tests.plain_python import printed
 from tienlen_agents.exact import (
-    ALGORITHMS,
     Solver,
-    Steps,
     best_responses,
     build,
-    lookahead,
     measure,
     nash_conv,
     policy_of,
     small_game,
     solve,
 )
+from tienlen_agents.exact.policies import lookahead
+from tienlen_agents.exact.solvers import ALGORITHMS, Steps
 from tienlen_env.games.tienlen.rules import Rules
 
 

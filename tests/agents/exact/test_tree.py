@@ -6,19 +6,11 @@ import pytest
 
 import tienlen_agents
 from tests.small_games import as_table, expand, expected, num_choices
-from tienlen_agents.exact import (
-    GameTooLargeError,
-    Solver,
-    build,
-    estimate,
-    lookahead,
-    measure,
-    passes,
-    policy_of,
-    small_game,
-    uniform,
-)
+from tienlen_agents.exact import Solver, build, measure, passes, policy_of, small_game
 from tienlen_agents.exact.plan import check_fits, plan
+from tienlen_agents.exact.policies import lookahead, uniform
+from tienlen_agents.exact.small_tienlen import GameTooLargeError
+from tienlen_agents.exact.tree import estimate
 from tienlen_env.errors import RulesError, WrongGameError
 from tienlen_env.games.tienlen.rules import PRESETS, deck_of
 

@@ -35,7 +35,8 @@ from websockets.sync.client import connect as sync_connect
 
 import tienlen_agents
 from tests.web_help import ROOT, Client, Server
-from tienlen_agents.exact import best_responses, build, policy_of, save_policy, small_game
+from tienlen_agents.exact import best_responses, build, policy_of, small_game
+from tienlen_agents.exact.agent import save_policy
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web import (
     app as app_module,
