@@ -12,7 +12,7 @@ import numpy as np
 
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks import policy_file
-from tienlen_agents.networks.features import Reader
+from tienlen_agents.networks.features import Inputs, Reader
 from tienlen_agents.networks.general import Objective, fitted, fitted_config, reward_of
 from tienlen_agents.networks.network import (
     CardWeights,
@@ -134,8 +134,7 @@ class NetworkPlayer:
         Raises:
             ValueError: no network plays these rules.
         """
-        network, reader, _ = self._fitted_to(view.rules, objective_of(view))
-        inputs = reader.read(view.showing(network.config.history))
+        network, inputs = self._inputs_of(view)
         return log_softmax(network.logits(inputs), inputs.segment_start)
 
     def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
@@ -144,12 +143,14 @@ class NetworkPlayer:
         Raises:
             ValueError: no network plays these rules.
         """
+        network, inputs = self._inputs_of(view)
+        log_probabilities = log_softmax(network.logits(inputs), inputs.segment_start)
+        return log_probabilities, network.card_weights(inputs.observation)
+
+    def _inputs_of(self, view: View) -> tuple[Network, Inputs]:
+        """The network of a view's variant, and its inputs of all decisions."""
         network, reader, _ = self._fitted_to(view.rules, objective_of(view))
-        inputs = reader.read(view.showing(network.config.history))
-        return (
-            log_softmax(network.logits(inputs), inputs.segment_start),
-            network.card_weights(inputs.observation),
-        )
+        return network, reader.read(view.showing(network.config.history))
 
 
 @dataclass(eq=False)

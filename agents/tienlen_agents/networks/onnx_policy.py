@@ -26,7 +26,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -177,21 +177,17 @@ def with_digest(body: bytes) -> bytes:
 # ---------------------------------------------------------------- back
 
 
-@dataclass(eq=False)
 class OnnxNetwork(Network):
     """A network that ONNX Runtime computes, on one thread; it has no weights of its own.
 
-    Attributes:
+    Args:
+        config: its shape.
         data: the content of the file.
         spans: see `spans_of`.
     """
 
-    tensors: dict[str, Float32Array] = field(default_factory=dict)
-    data: bytes = b""
-    spans: Spans = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """There are no weights to check."""
+    def __init__(self, config: NetworkConfig, data: bytes, spans: Spans) -> None:
+        self.config, self.tensors, self.data, self.spans = config, {}, data, spans
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_session"}
@@ -273,7 +269,7 @@ class OnnxAgent(NetworkPlayer):
             if wanted.get(name) != self._signature.get(name)
         ]:
             raise ValueError(f"{self.name}: inputs that do not fit the rules: {', '.join(different)}")
-        return OnnxNetwork(self._config, data=self._data, spans=spans)
+        return OnnxNetwork(self._config, self._data, spans)
 
 
 # ---------------------------------------------------------------- the command

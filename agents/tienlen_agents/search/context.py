@@ -414,12 +414,6 @@ class SearchContext:
         """The number of worlds evaluated so far."""
         return int(self.workspace.sizes[NUM_WORLDS])
 
-    @property
-    def values(self) -> FloatArray:
-        """float64 (worlds, candidates), what each candidate earned in each world so far."""
-        shape = self.num_worlds, len(self.candidates)
-        return self.workspace.values[: shape[0] * shape[1]].reshape(shape).copy()
-
     def draw(self, num_worlds: int, *, is_new: bool = False) -> IntArray:
         """int64 (num_worlds, W): the next worlds; `is_new`: of a new series, independent of those before."""
         out = np.empty((num_worlds, len(self.workspace.world)), np.int64)

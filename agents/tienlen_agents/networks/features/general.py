@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +25,6 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.layout import Layout
 
 DROPPED: Final = -1  # a column of a variant that the general inputs do not have
-
-
-class _Span(NamedTuple):
-    begin: int
-    end: int
-    to: int
 
 
 class Columns:
@@ -44,18 +38,19 @@ class Columns:
     def __init__(self, index: npt.ArrayLike, size: int) -> None:
         self.index = np.asarray(index, np.int64)
         self.size = size
-        self._spans: list[_Span] = []
+        self._spans: list[tuple[slice, slice]] = []  # of a variant's inputs, and where they go
         cuts = np.flatnonzero(np.diff(self.index) != 1) + 1
         for part in np.split(np.arange(len(self.index)), cuts):
             # Of columns that are dropped, every one is a part of its own.
             if part.size and self.index[part[0]] != DROPPED:
-                self._spans.append(_Span(int(part[0]), int(part[-1]) + 1, int(self.index[part[0]])))
+                begin, to = int(part[0]), int(self.index[part[0]])
+                self._spans.append((slice(begin, begin + len(part)), slice(to, to + len(part))))
 
     def expand(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The general inputs (n, `size`) of a variant's (n, k); zeros where the variant has no column."""
         out = np.zeros((len(rows), self.size), rows.dtype)
-        for begin, end, to in self._spans:
-            out[:, to : to + end - begin] = rows[:, begin:end]
+        for own, to in self._spans:
+            out[:, to] = rows[:, own]
         return out
 
 
