@@ -1,7 +1,7 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
 import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } from "./engine.ts";
-import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
+import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
 import { readStored, removeStored, store, storedKeys } from "./storage.ts";
 
@@ -43,7 +43,7 @@ export function addGame(game: LocalGame): string {
 
 export class LocalHost implements Host {
   view: TableView | null = null;
-  status: Status = "connecting";
+  readonly isLost = false;
   error = "";
   onChange = () => {};
   /** Milliseconds before an agent's play; null stops the agents. */
@@ -106,7 +106,6 @@ export class LocalHost implements Host {
     this.sizes = library.index.bytes ?? {};
     this.load();
     if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
-    this.status = "ready";
     this.changed();
   }
 
@@ -193,14 +192,13 @@ export class LocalHost implements Host {
         return { name: player, is_person: name === PERSON, is_here: true, ...(player === name ? {} : { for: name }) };
       }),
       ...this.loadingNow(),
-      target: 0,
       ...(round.hasPayments ? { balances: this.balances() } : {}),
       has_no_end: config.whole_game && config.num_rounds === 0,
       waiting: this.isWaiting,
       can_undo: seat !== null && this.lastDecision() !== null,
       has_hints: this.adviser !== undefined,
       notices: [],
-      rules: { game: this.game!.name, name: config.rules, digest: "" },
+      rules: { name: config.rules },
       round: this.rounds.length - 1,
       events: this.events(),
       result: this.isOver ? { scores: round.scores, winner: this.winner() } : null,

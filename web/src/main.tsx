@@ -75,32 +75,26 @@ function App() {
     }, (problem: unknown) => setError(messageOf(problem)));
   };
   const seat = readStored("server"); // the last one at a table of the server
-  const settingsDialog = isSetting && <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />;
-
-  if (screen === "explorer") return <>
+  const exits = { onLeave: () => go(""), onSettings: () => setSetting(true) };
+  const screenProps = { settings, ...exits };
+  const page = screen === "explorer" ? (
     <Explorer initial={address.get("record") ?? ""} start={{ round: numberOf(address.get("round")), move: numberOf(address.get("move")) }}
-      names={(address.get("names") ?? "").split(",").filter(Boolean)} onLeave={() => go("")} onSettings={() => setSetting(true)} onPlay={startLocal} pause={settings.pause} />
-    {settingsDialog}
-  </>;
-  if (host) return <>
-    <Table host={host} settings={settings} invitations={invitations} isOpen={Boolean(server?.address)} onLeave={() => go("")} onSettings={() => setSetting(true)}
+      names={(address.get("names") ?? "").split(",").filter(Boolean)} {...exits} onPlay={startLocal} pause={settings.pause} />
+  ) : host ? (
+    <Table host={host} settings={settings} invitations={invitations} isOpen={Boolean(server?.address)} {...exits}
       {...(address.has("table") ? { onLearn: () => go(`learn=${address.get("table")}`) } : {})}
       onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
-    {settingsDialog}
-  </>;
-  const screenProps = { settings, onLeave: () => go(""), onSettings: () => setSetting(true) };
-  if (screen === "lesson") return <><Lesson {...screenProps} />{settingsDialog}</>;
-  if (screen === "games") return <><Games {...screenProps} />{settingsDialog}</>;
-  if (screen === "learn") return <><Learn key={address.get("learn")} id={address.get("learn")!} {...screenProps} />{settingsDialog}</>;
-  if (screen === "challenge") return <><ChallengeScreen key={address.get("challenge")} number={numberOf(address.get("challenge"))} {...screenProps} />{settingsDialog}</>;
-  if (screen === "puzzle") return <><Puzzles key={address.get("puzzle")} wanted={address.get("puzzle")!} {...screenProps} />{settingsDialog}</>;
-  if (screen !== "setup") return null;
-  return <>
-    {error && <p class="banner" role="alert">{error}</p>}
-    <Setup server={server} pause={settings.pause} hasGame={unfinished !== undefined} onPause={(pause) => change({ ...settings, pause })} onStart={start}
-      onContinue={() => go(`table=${unfinished!.id}`)} onReturn={server && typeof seat === "string" ? () => go(`seat=${seat}`) : null} onExplore={() => go("explorer")} onSettings={() => setSetting(true)} />
-    {settingsDialog}
-  </>;
+  ) : screen === "lesson" ? <Lesson {...screenProps} />
+    : screen === "games" ? <Games {...screenProps} />
+    : screen === "learn" ? <Learn key={address.get("learn")} id={address.get("learn")!} {...screenProps} />
+    : screen === "challenge" ? <ChallengeScreen key={address.get("challenge")} number={numberOf(address.get("challenge"))} {...screenProps} />
+    : screen === "puzzle" ? <Puzzles key={address.get("puzzle")} wanted={address.get("puzzle")!} {...screenProps} />
+    : screen === "setup" && <>
+      {error && <p class="banner" role="alert">{error}</p>}
+      <Setup server={server} pause={settings.pause} hasGame={unfinished !== undefined} onPause={(pause) => change({ ...settings, pause })} onStart={start}
+        onContinue={() => go(`table=${unfinished!.id}`)} onReturn={server && typeof seat === "string" ? () => go(`seat=${seat}`) : null} onSettings={() => setSetting(true)} />
+    </>;
+  return page ? <>{page}{isSetting && <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />}</> : null;
 }
 
 const root = document.getElementById("app")!;

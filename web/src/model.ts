@@ -8,18 +8,17 @@ export type GameEvent =
 /** `for`: the agent that is still being loaded, for which `name` plays. */
 export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string; stand_in?: string }
 
-/** The message `view` of the server: `Session.view` of a seat, and facts about the table. */
+/** The message `view` of the server, as far as the page reads it: `Session.view` of a seat, and facts about the table. */
 export interface TableView extends SeatView {
   turn: number;
   seats: SeatInfo[];
-  target: number;
   /** Whether the game goes on until a player ends it. */
   has_no_end: boolean;
   waiting: boolean;
   can_undo: boolean;
   has_hints: boolean;
   notices: string[];
-  rules: { game: string; name: string; digest: string };
+  rules: { name: string };
   round: number;
   events: GameEvent[];
   result: { scores: number[]; winner: number | null } | null;
@@ -35,7 +34,6 @@ export interface TableView extends SeatView {
 export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; half_width?: number | null }
 /** `why`: the number of the engine's reason, where the cards are not legal. */
 export interface Selection { legal: boolean; more: boolean; why: number }
-export type Status = "ready" | "connecting" | "lost";
 
 export interface TableConfig {
   rules: string;
@@ -49,7 +47,8 @@ export interface TableConfig {
 /** A game that the page shows and plays. */
 export interface Host {
   view: TableView | null;
-  status: Status;
+  /** Whether the connection to the server is lost. */
+  isLost: boolean;
   error: string;
   /** Begin another game with the same people. */
   again?: () => void;

@@ -2,7 +2,7 @@
 import { t } from "./i18n.ts";
 import { loadSettings } from "./parts.tsx";
 import { readStored, removeStored, store } from "./storage.ts";
-import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
+import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 
 /** `address`: of the server in the network; empty: only this machine reaches it. */
 export interface Welcome { type: "welcome"; agents: string[]; rules: string[]; address: string }
@@ -74,7 +74,7 @@ function once(message: Record<string, unknown>, wanted: string): Promise<Answer>
 
 export class RemoteHost implements Host {
   view: TableView | null = null;
-  status: Status = "connecting";
+  isLost = false;
   error = "";
   onChange = () => {};
   private socket: WebSocket | null = null;
@@ -102,7 +102,7 @@ export class RemoteHost implements Host {
       for (const { reject } of this.wanted.values()) reject(new Error("lost"));
       this.wanted.clear();
       if (this.isClosed) return;
-      this.status = "lost";
+      this.isLost = true;
       this.onChange();
       setTimeout(() => !this.isClosed && this.connect(), RETRY[Math.min(this.tries++, RETRY.length - 1)]);
     };
@@ -114,7 +114,7 @@ export class RemoteHost implements Host {
       this.events = [...this.events.slice(0, view.since), ...view.events];
       this.view = { ...view, events: this.events };
       if (this.pending && view.turn > this.pending.turn) this.pending = null;
-      this.status = "ready";
+      this.isLost = false;
       this.tries = 0;
       if (view.seat !== null && this.view.seats.length) this.view.result ? removeStored("server") : store("server", this.token);
       this.onChange();

@@ -20,11 +20,10 @@ interface Props {
   onContinue: () => void;
   /** Back to the seat at a table of the server; null: there is none. */
   onReturn: (() => void) | null;
-  onExplore: () => void;
   onSettings: () => void;
 }
 
-export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onReturn, onExplore, onSettings }: Props) {
+export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onReturn, onSettings }: Props) {
   const [index, setIndex] = useState<Index | null>(null);
   const [rules, setRules] = useState(isVietnamese() ? "south" : "cardgames");
   const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
@@ -73,7 +72,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           <button type="button" class="daily" onClick={() => { location.hash = "puzzle=daily"; }}>{t("dailyPuzzle")}</button>
           <button type="button" class="challenge" onClick={() => { location.hash = `challenge=${Math.floor(Math.random() * 1e6)}`; }}>{t("challenge")}</button>
           <button type="button" class="my-games" onClick={() => { location.hash = "games"; }}>{t("yourGames")}</button>
-          <button type="button" class="explore" onClick={onExplore}>{t("explorer")}</button>
+          <button type="button" class="explore" onClick={() => { location.hash = "explorer"; }}>{t("explorer")}</button>
           <button type="button" onClick={onSettings}>{t("settings")}</button>
         </p>
         <fieldset>

@@ -501,7 +501,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
           <button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button>
         </span>
       </header>
-      {host.status === "lost" && <p class="banner" role="alert">{t("lost")}…</p>}
+      {host.isLost && <p class="banner" role="alert">{t("lost")}…</p>}
       {host.error && <p class="banner" role="alert">{t("error", host.error)} {host.retry && <button type="button" onClick={host.retry}>{t("tryAgain")}</button>}</p>}
       {view.loading != null && !host.error && <p class="loading" role="progressbar" aria-label={t("loadingAgents", "")} aria-valuenow={Math.floor(100 * view.loading)}>{t("loadingAgents", Math.floor(100 * view.loading))}</p>}
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
