@@ -168,7 +168,7 @@ def test_hidden_facts_by_hand() -> None:
     batch.set_hands([hands], leader=0)
     hidden_fn = FEATURES.on_host(FEATURES.hidden)
     facts = hidden_fn(batch, np.array([0]))
-    assert facts.shape == (1, FEATURES.num_privileged(batch.rules))
+    assert facts.shape == (1, FEATURES.hidden.num_features(batch.rules))
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
@@ -212,7 +212,7 @@ def test_foresight_is_what_the_heuristic_players_do() -> None:
     before = batch.kernel_arrays.rows.copy()
     assert FEATURES.outcome is not None
     facts = FEATURES.on_host(FEATURES.outcome)(batch, games)
-    assert facts.shape == (len(games), FEATURES.num_outcome(batch.rules))
+    assert facts.shape == (len(games), FEATURES.outcome.num_features(batch.rules))
     assert np.array_equal(batch.kernel_arrays.rows, before)
     copy = batch.select(games)
     turn, heuristic = copy.state.turn.copy(), tienlen_agents.load("heuristic")

@@ -334,7 +334,8 @@ def num_privileged(features: Features, rules: AnyRules, critic: Critic, *, gener
         inputs = general_inputs(features.game)
         num_hidden, num_outcome = inputs.privileged_columns(rules).size, inputs.outcome_columns(rules).size
     else:
-        num_hidden, num_outcome = features.num_privileged(rules), features.num_outcome(rules)
+        num_hidden = features.hidden.num_features(rules)
+        num_outcome = features.outcome.num_features(rules) if features.outcome else 0
     return num_hidden + (num_outcome if critic == "playout" else 0)
 
 

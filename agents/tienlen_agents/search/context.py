@@ -58,13 +58,9 @@ def setup_of(rules: AnyRules, reward: str = "") -> SearchSetup:
 def search_loops(game: SearchGame) -> SimpleNamespace:
     """The functions that Python calls, compiled when first called."""
     turn, place = game.rollout.turn, game.rollout.place
-    default_action, solve, begin_game, draw, fill = (
-        game.default_action,
-        game.solve,
-        game.begin,
-        game.draw,
-        game.fill,
-    )
+    default_action, solve, begin_game = game.default_action, game.solve, game.begin
+    draw, fill, restart = game.draw, game.fill, game.restart
+    num_all_worlds, next_world = game.num_worlds, game.next_world
     _, _, rollout = make_rollout(game.rollout)
     iterate = ismcts.make_iterate(game)
 
@@ -73,8 +69,6 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         for column in range(workspace.source.shape[0]):
             workspace.source[column] = decision.row[column]
         fill(workspace.source, workspace.world, workspace.line.spec, decision.row[turn])
-
-    restart, num_all_worlds, next_world = game.restart, game.num_worlds, game.next_world
 
     @noinline
     def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:

@@ -69,8 +69,9 @@ def test_every_column_of_a_variant_is_one_of_the_general_ones(rules: Rules) -> N
     state, action = GENERAL.state_columns(rules), GENERAL.action_columns(rules)
     assert len(state.index) == config.state_inputs
     assert len(action.index) == config.action_inputs
-    assert len(GENERAL.privileged_columns(rules).index) == features.num_privileged(rules)
-    assert len(GENERAL.outcome_columns(rules).index) == features.num_outcome(rules)
+    assert len(GENERAL.privileged_columns(rules).index) == features.hidden.num_features(rules)
+    assert features.outcome is not None
+    assert len(GENERAL.outcome_columns(rules).index) == features.outcome.num_features(rules)
     for columns in (state, action, GENERAL.privileged_columns(rules), GENERAL.outcome_columns(rules)):
         kept = columns.index[columns.index != DROPPED]
         assert (np.diff(kept) > 0).all()

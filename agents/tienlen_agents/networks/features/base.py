@@ -205,6 +205,10 @@ class ComputedCode(NamedTuple):
     new_memory: Callable[[Machine, Position], Any] = lambda machine, position: 0  # needs none
     size: Callable[[AnyRules], int] | None = None
 
+    def num_features(self, rules: AnyRules) -> int:
+        """How many features the body writes for a decision; 0 for returns."""
+        return 0 if self.size is None else self.size(rules)
+
 
 class Computed:
     """Computes what a `ComputedCode` says, on a machine, for batches of one variant."""
@@ -395,10 +399,6 @@ def _one_reader(code: ReaderCode, num_legal: Callable[..., int]) -> Callable[...
 WinningActionsFn = Callable[[Batch, IntArray, Inputs], ByteArray]
 
 
-def _size_of(code: ComputedCode | None, rules: AnyRules) -> int:
-    return 0 if code is None or code.size is None else code.size(rules)
-
-
 def no_summary(rules: AnyRules) -> int:
     """A game without a play summary."""
     return 0
@@ -505,14 +505,6 @@ class Features:
             size = game_of(rules).observation(rules, 0).size
         settings = ReaderSettings(size if record else 0, prior == "heuristic", np.float32(prior_scale))
         return settings, size + record * self.num_summary_bits(rules) + self.num_derived(rules)
-
-    def num_privileged(self, rules: AnyRules) -> int:
-        """H, the number of `hidden` features."""
-        return _size_of(self.hidden, rules)
-
-    def num_outcome(self, rules: AnyRules) -> int:
-        """F, the number of bits of `outcome`; 0 if unavailable."""
-        return _size_of(self.outcome, rules)
 
     def on_host(self, code: ComputedCode) -> Callable[..., Any]:
         """A function that computes `hidden`, `outcome` or `returns` on the processor.
