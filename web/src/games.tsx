@@ -5,7 +5,7 @@ import { adviserOf, agentsOf, openAgents, openLibrary, type RoundData } from "./
 import { agentWords, decimal, estimateText, pointsText, rulesWords, t } from "./i18n.ts";
 import { judge, playOut, type Judged } from "./judge.ts";
 import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
-import { messageOf, PERSON } from "./model.ts";
+import { messageOf, PERSON, playsOf } from "./model.ts";
 import { Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
 import { Table, type Coach } from "./table.tsx";
@@ -110,8 +110,8 @@ export function Learn({ id, settings, onLeave, onSettings }: ScreenProps & { id:
     })().catch(() => {});
   };
   const coach: Coach = (view) => {
-    const own = view.events.slice(now.one.turn).find((event) => event.type === "play");
-    if (own?.type === "play" && !verdict && !asked.has(host)) { asked.add(host); ask(own.id, own.text); }
+    const own = playsOf(view)[now.one.turn];
+    if (own && !verdict && !asked.has(host)) { asked.add(host); ask(own.id, own.text); }
     const isFine = verdict !== null && verdict.loss - verdict.halfWidth <= 0;
     return (
       <aside class="coach" aria-label={t("learn")}>

@@ -1,9 +1,9 @@
 /** What a table shows, wherever the game is: in the page (`local.ts`) or on a server (`remote.ts`). */
 import type { Payment, SeatView } from "./engine.ts";
 
-export type GameEvent =
-  | { type: "play"; round: number; seat: number; id: number; text: string }
-  | { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] };
+export interface Play { type: "play"; round: number; seat: number; id: number; text: string }
+export interface RoundOver { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] }
+export type GameEvent = Play | RoundOver;
 
 /** `for`: the agent that is still being loaded, for which `name` plays. */
 export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string; stand_in?: string }
@@ -69,6 +69,9 @@ export const PERSON = "human";
 
 /** What the page shows of an error. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** All plays of a game. */
+export const playsOf = (view: TableView): Play[] => view.events.filter((event) => event.type === "play");
 
 /** "3s 4s" as cards. */
 export const cardsOf = (text: string): string[] => (text ? text.split(" ") : []);

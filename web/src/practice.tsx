@@ -4,7 +4,7 @@ import { CardRow, PlayText } from "./cards.tsx";
 import { openLibrary, type RoundData } from "./engine.ts";
 import { say, t, words, type Words } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { messageOf, PERSON } from "./model.ts";
+import { messageOf, PERSON, playsOf } from "./model.ts";
 import { Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
 import { Table, type Coach } from "./table.tsx";
@@ -48,8 +48,8 @@ export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
   }, [number, attempt]);
 
   const coach: Coach = (view, texts) => {
-    const own = view.events.find((event) => event.type === "play" && event.seat === 0);
-    const played = own?.type === "play" ? texts[own.id] ?? "" : null;
+    const own = playsOf(view).find(({ seat }) => seat === 0);
+    const played = own ? texts[own.id] ?? "" : null;
     const isDone = step.goal ? played !== null && step.goal.test(played) && (!view.balances || view.balances[0]! > 0) : view.places[0] === 0;
     const isMissed = !isDone && (step.goal ? played !== null && !step.goal.test(played) : view.places[1] === 0);
     const isLast = number === STEPS.length - 1;
@@ -160,8 +160,8 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     });
   };
   const coach: Coach = (view) => {
-    const own = view.events.find((event) => event.type === "play" && event.seat === 0);
-    const isRight = own?.type === "play" && own.id === puzzle.action;
+    const own = playsOf(view).find(({ seat }) => seat === 0);
+    const isRight = own?.id === puzzle.action;
     if (own && !isJudged) setTimeout(() => judge(isRight));
     return (
       <aside class="coach" aria-label={t("puzzle", number + 1)}>

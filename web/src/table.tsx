@@ -6,7 +6,7 @@ import { CardBack, CardFace, CardRow, PlayText } from "./cards.tsx";
 import { engineWords, type EngineWords } from "./engine.ts";
 import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, kindOf, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { cardsOf, isCards, type GameEvent, PERSON, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
+import { cardsOf, isCards, PERSON, playsOf, type HintPlay, type Host, type RoundOver, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace, playSound, useKeys, useNarrow, Waiting, type Settings } from "./parts.tsx";
 import { RulesDialog } from "./rules.tsx";
 
@@ -14,7 +14,6 @@ const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
 const DOUBLE_TAP = 400; // milliseconds
 const DRAG = 10; // pixels that make a drag of a tap
-type RoundOver = GameEvent & { type: "round_over" };
 type Sorting = "rank" | "suit" | "own";
 
 const rankOf = (card: string): number => RANKS.indexOf(card[0]!);
@@ -42,16 +41,15 @@ function playsOfTrick(view: TableView | null): (string | null)[] {
     const trick = cardsOf(view.trick), count = view.seats.length;
     return view.seats.map((_, seat) => trick[(seat - (view.leader ?? 0) + count) % count] ?? null);
   }
-  const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play");
   const shown: (string | null)[] = view.seats.map((_, seat) => (view.passed?.includes(seat) ? "" : null));
-  for (const play of plays.slice(view.lead_at)) if (play.round === view.round) shown[play.seat] = play.text;
+  for (const play of playsOf(view).slice(view.lead_at)) if (play.round === view.round) shown[play.seat] = play.text;
   if (view.owner != null) shown[view.owner] = view.table ?? "";
   return shown;
 }
 
 /** Whether the last play chops: within a trick only a bomb has another kind, or another number of cards. */
 function isChop(view: TableView, texts: string[]): boolean {
-  const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play").slice(view.lead_at);
+  const plays = playsOf(view).slice(view.lead_at);
   return new Set(plays.filter(({ text, round }) => text && round === view.round).map(({ id, text }) => kindOf(texts[id] ?? "") + cardsOf(text).length)).size > 1;
 }
 
@@ -162,8 +160,8 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
 }
 
 function RoundResult({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onLearn?: (() => void) | undefined; onNext: () => void; onEnd: () => void; onLook: () => void; onNew: () => void }) {
-  const over = [...view.events].reverse().find((event) => event.type === "round_over");
-  if (!over || over.type !== "round_over") return null;
+  const rounds = view.events.filter((event) => event.type === "round_over"), over = rounds.at(-1);
+  if (!over) return null;
   const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
   // The result of a round is its places, that of a game of several rounds its totals.
   const isGame = Boolean(view.result) && over.round > 0;
@@ -175,7 +173,6 @@ function RoundResult({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn
   const gain = (round: RoundOver, seat: number): number => round.payments
     ? round.payments.reduce((sum, { payer, payee, amount }) => sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0), 0)
     : round.scores[seat]!;
-  const rounds = view.events.filter((event): event is RoundOver => event.type === "round_over");
   const title = view.result
     ? (winner == null ? t("gameOver") : winner === you ? t("youWin") : t("winner", nameOf(winner, view.seats, you)))
     : t("roundOver", over.round + 1);
@@ -231,9 +228,9 @@ const playWords = (name: string, text: string, action: string, write: (cards: st
 
 /** What happened last, for the line above the hand and for screen readers. */
 function lastWords(view: TableView, you: number | null, texts: string[], write: (cards: string[]) => string): string {
-  const last = [...view.events].reverse().find((event) => event.type === "play");
+  const last = playsOf(view).at(-1);
   const words: string[] = [];
-  if (last?.type === "play" && last.round === view.round) {
+  if (last?.round === view.round) {
     const name = nameOf(last.seat, view.seats, you);
     words.push((isChop(view, texts) ? `${t("chopNow")} ` : "") + playWords(name, last.text, texts[last.id] ?? "", write));
   }
@@ -392,7 +389,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
 
   const whyNot = (): string => {
     const onTable = cardsOf(view?.table ?? "");
-    const action = [...(view?.events ?? [])].reverse().find((event): event is GameEvent & { type: "play" } => event.type === "play" && event.text !== "")?.id ?? 0;
+    const action = (view ? playsOf(view) : []).filter(({ text }) => text !== "").at(-1)?.id ?? 0;
     return refusalWords(refused.current, reasons, onTable.length ? texts[action] ?? "" : "", onTable, view?.must ?? "");
   };
   const play = useCallback((text: string) => {

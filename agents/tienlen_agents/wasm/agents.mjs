@@ -21,7 +21,7 @@ class Arrays {
     const blocks = [];
     let at = 0;
     for (const leaf of layout) {
-      this.places.set(leaf.name, { at, type: leaf.type });
+      this.places.set(leaf.name, { at, type: leaf.type, shape: leaf.shape });
       if (!leaf.shape.length) {
         this.set(leaf.name, leaf.value);
         blocks.push(null);
@@ -63,7 +63,7 @@ class Arrays {
  * Read a safetensors file into the fields of `Weights`; float16 becomes float32. The network is fitted to the
  * variant on the way (`tienlen_agents.wasm.tables` says how).
  */
-function readWeights(engine, bytes, network, constants, arrays, shapes) {
+function readWeights(engine, bytes, network, constants, arrays) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = parse(bytes.subarray(8, 8 + size));
   const { end } = engine, { fit } = network;
@@ -104,7 +104,7 @@ function readWeights(engine, bytes, network, constants, arrays, shapes) {
       engine.calls.add_rule_inputs(weights.numbers.at, ...weights.shape, inputs.at, inputs.array.length, numbers.at);
     }
     if (network.tiled.includes(field)) {
-      const [tiles, rows] = shapes.get(field);
+      const [tiles, rows] = arrays.places.get(field).shape;
       engine.calls.write_tiles(numbers.at, shape[0], shape[1], arrays.blocks.get(field).at, tiles, rows);
     } else {
       const target = arrays.array(field); // a belief network has no outputs for seats that the table does not have
@@ -149,10 +149,8 @@ export class Agents {
     const { tables } = round.variant, { engine } = round.loaded;
     const network = round.loaded.tables.networks[tables.digest];
     const bytes = await this.library.read(network.file);
-    const layout = tables.memory.network;
-    const arrays = new Arrays(engine, layout, round.loaded.tables.constants);
-    const shapes = new Map(layout.map((leaf) => [leaf.name, leaf.shape]));
-    readWeights(engine, bytes, network, round.loaded.tables.constants, arrays, shapes);
+    const arrays = new Arrays(engine, tables.memory.network, round.loaded.tables.constants);
+    readWeights(engine, bytes, network, round.loaded.tables.constants, arrays);
     return arrays;
   }
 
@@ -232,8 +230,8 @@ export class Agents {
         play.probability = Math.exp(logs[i]);
       });
     } else if (info.kind === "search") {
-      const { search, used } = this.estimate(round, info, options);
-      worlds = used;
+      const search = this.search(round, info, options);
+      worlds = round.game.calls.evaluate(...this.position(round), search.at);
       const fields = { points: "mean", half_width: "half_width", loss: "loss", loss_half_width: "loss_half_width" };
       for (const [field, from] of Object.entries(fields)) {
         const values = search.array(`estimates.${from}`);
@@ -246,11 +244,5 @@ export class Agents {
       choice = plays.findIndex((play) => play.action === action);
     }
     return { agent: name, seat: round.currentSeat, choice, plays, worlds, ms: performance.now() - begin };
-  }
-
-  estimate(round, info, options) {
-    const worlds = options.worlds ?? info.options.worlds;
-    const search = this.search(round, info, { ...options, worlds });
-    return { search, used: round.game.calls.evaluate(...this.position(round), search.at) };
   }
 }
