@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.exact import build, nash_conv, policy_of, small_game
+from tienlen_agents.exact import build, measure, policy_of, small_game
 from tienlen_agents.exact.plan import check_fits, plan
 from tienlen_agents.exact.tree import Tree
 from tienlen_agents.networks.features import features_of
@@ -305,7 +305,7 @@ class Trainer(Task):
         """NashConv of the current policy, with the probabilities that it draws from; needs `eval_exact`."""
         if self._tree is None:
             raise ValueError("eval_exact=False: expected True")
-        return nash_conv(self._tree, policy_of(self._tree, self.drawing_agent()))
+        return measure(self._tree, policy_of(self._tree, self.drawing_agent())).nash_conv
 
     def iterate(self) -> dict[str, float]:
         """Play and learn once; the metrics.

@@ -11,7 +11,7 @@
 """
 
 from tienlen_agents.exact.agent import ExactAgent
-from tienlen_agents.exact.policies import best_responses, measure, nash_conv, policy_of
+from tienlen_agents.exact.policies import best_responses, measure, policy_of
 from tienlen_agents.exact.small_tienlen import small_game
 from tienlen_agents.exact.solvers import Solver, solve
 from tienlen_agents.exact.tree import build
@@ -22,7 +22,6 @@ __all__ = [
     "best_responses",
     "build",
     "measure",
-    "nash_conv",
     "policy_of",
     "small_game",
     "solve",

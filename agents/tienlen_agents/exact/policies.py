@@ -130,11 +130,6 @@ def measure(tree: Tree, policy: FloatArray) -> Measure:
     return Measure(tuple(earned), tuple(best))
 
 
-def nash_conv(tree: Tree, policy: FloatArray) -> float:
-    """The sum over seats of what the best deviation gains; see `Measure.nash_conv`."""
-    return measure(tree, policy).nash_conv
-
-
 def best_responses(tree: Tree, policy: FloatArray) -> FloatArray:
     """float64 (E,): the policy in which every seat plays its best response to the others.
 

@@ -24,7 +24,7 @@ import numpy as np
 from tienlen_agents.exact import passes
 from tienlen_agents.exact.expansion import Deals, goes_with
 from tienlen_agents.exact.passes import Regrets, share
-from tienlen_agents.exact.policies import nash_conv, normalised, read_arrays, uniform
+from tienlen_agents.exact.policies import measure, normalised, read_arrays, uniform
 from tienlen_agents.exact.tree import Tree, TreeArrays
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search.randomness import random_word
@@ -435,6 +435,6 @@ def solve(
     solver = Solver(tree, algorithm, seed=seed, steps=steps)
     while solver.iteration < iterations:
         solver.step()
-        if until > 0 and solver.iteration % every == 0 and nash_conv(tree, solver.policy()) <= until:
+        if until > 0 and solver.iteration % every == 0 and measure(tree, solver.policy()).nash_conv <= until:
             break
     return solver

@@ -53,11 +53,10 @@ from tienlen_agents.networks.inference import (
 )
 from tienlen_agents.parallel import HOST, Machine
 from tienlen_agents.settings import Range, setting, settings_of
-from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import MAX_HISTORY
-from tienlen_env.games.registry import game_named, game_of, get_rules
+from tienlen_env.games.registry import game_named, game_of, games, get_rules
 
 CardWeights = npt.NDArray[np.float64]
 FORMAT: Final = "tienlen-network-1"
@@ -213,7 +212,7 @@ class NetworkConfig:
             if name == "pieces":
                 is_valid = isinstance(value, tuple) and all(isinstance(piece, str) for piece in value)
             else:
-                is_valid = value in allowed and (name != "game" or _is_game(value))
+                is_valid = value in allowed and (name != "game" or value in [game.name for game in games()])
             if not is_valid:
                 expected = f", expected {allowed.allowed}" if allowed.allowed else ""
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
@@ -252,14 +251,6 @@ def _short(value: object) -> str:
         return "a number of more than 20 digits"  # Python may refuse to convert it
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
-
-
-def _is_game(name: str) -> bool:
-    try:
-        game_named(name)
-    except RulesError:
-        return False
-    return True
 
 
 def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:

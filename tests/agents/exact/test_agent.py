@@ -6,7 +6,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.exact import best_responses, build, measure, nash_conv, policy_of, small_game, solve
+from tienlen_agents.exact import best_responses, build, measure, policy_of, small_game, solve
 from tienlen_agents.exact.agent import load_exact, save_policy, show
 from tienlen_agents.exact.policies import EdgeIndex, information_sets, uniform
 from tienlen_agents.exact.small_tienlen import PolicyError
@@ -39,7 +39,7 @@ def test_agent_finds_every_information_set(mini, file):
 
 def test_policy_of_the_agent_is_that_of_the_file(mini, file):
     agent = tienlen_agents.load(f"exact:{file}")
-    assert nash_conv(mini, policy_of(mini, agent)) < 2e-4
+    assert measure(mini, policy_of(mini, agent)).nash_conv < 2e-4
 
 
 def test_copies_choose_the_same(file):

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 import tienlen_agents
-from tienlen_agents.exact import __main__ as command, build, nash_conv, policy_of
+from tienlen_agents.exact import __main__ as command, build, measure, policy_of
 from tienlen_agents.exact.plan import bench
 from tienlen_agents.exact.small_tienlen import small_game
 
@@ -82,7 +82,7 @@ def test_a_program_has_the_nash_conv_of_what_it_plays(capsys, tmp_path):
     program_found, greedy = (one["nash_conv"] for one in json.loads(out.read_text())["results"])
     tree = build(small_game("cardgames", 2, deck="3s 3c 4s 4c 2s", cards_each=2))
     with closing(tienlen_agents.load(first)) as agent:
-        assert program_found == nash_conv(tree, policy_of(tree, agent)) > 0
+        assert program_found == measure(tree, policy_of(tree, agent)).nash_conv > 0
     assert greedy > 0
     assert "illegal" in refused(capsys, "nashconv", program(tmp_path / "wrong.py", "'2h'"), *FIVE_CARDS)
 

@@ -7,7 +7,7 @@ import pytest
 import tienlen_agents
 from tests.needs import needs_openspiel
 from tests.small_games import as_table, expand, expected, num_choices, policy_from
-from tienlen_agents.exact import best_responses, build, measure, nash_conv, policy_of, small_game, solve
+from tienlen_agents.exact import best_responses, build, measure, policy_of, small_game, solve
 from tienlen_agents.exact.policies import edge_seats, lookahead, uniform
 from tienlen_agents.exact.small_tienlen import PolicyError
 from tienlen_env.engine.agent import RandomAgent
@@ -105,7 +105,7 @@ def test_lookahead_plays_what_earns_the_most_history_by_history(trust):
 
 def test_lookahead_of_heuristic_solves_mini(mini):
     heuristic = policy_of(mini, tienlen_agents.load("heuristic"))
-    assert nash_conv(mini, lookahead(mini, heuristic, 0.0)) == pytest.approx(0, abs=1e-12)
+    assert measure(mini, lookahead(mini, heuristic, 0.0)).nash_conv == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match=r"trust=1\.5: expected 0\.\.1"):
         lookahead(mini, heuristic, 1.5)
 
@@ -165,7 +165,7 @@ def test_nash_conv_is_that_of_openspiel(rules):
     }
     for label, policy in policies.items():
         theirs = exploitability.nash_conv(peer, same(as_table(tree, policy)))
-        assert nash_conv(tree, policy) == pytest.approx(theirs, abs=1e-9), label
+        assert measure(tree, policy).nash_conv == pytest.approx(theirs, abs=1e-9), label
 
 
 @needs_openspiel
@@ -192,7 +192,7 @@ def test_cfr_plus_of_openspiel_is_judged_alike_by_both():
     fill(peer.new_initial_state())
     ours = policy_from(tree, table)
     theirs = exploitability.nash_conv(peer, average)
-    assert nash_conv(tree, ours) == pytest.approx(theirs, abs=1e-9)
+    assert measure(tree, ours).nash_conv == pytest.approx(theirs, abs=1e-9)
     assert 0 < theirs < 0.1
 
 
@@ -202,7 +202,7 @@ GOLDEN = {"random": 0.9675099206349205, "greedy": 0.6, "greedy_long": None, "heu
 
 @pytest.mark.parametrize("name", [name for name, value in GOLDEN.items() if value is not None])
 def test_golden_nash_conv_of_agents_on_mini(mini, name):
-    assert nash_conv(mini, policy_of(mini, tienlen_agents.load(name))) == pytest.approx(
+    assert measure(mini, policy_of(mini, tienlen_agents.load(name))).nash_conv == pytest.approx(
         GOLDEN[name], abs=1e-12
     )
 
@@ -247,12 +247,12 @@ def test_agents_that_answer_nonsense_are_refused(mini, act, message):
 
 
 def test_repeated_choices_come_near_the_probabilities(mini):
-    agent, exact = RandomAgent(), nash_conv(mini, uniform(mini))
+    agent, exact = RandomAgent(), measure(mini, uniform(mini)).nash_conv
 
     def bias(repeats):
         """Of a policy of known NashConv that is sampled; over some seeds, because it is an expectation."""
         found = [policy_of(mini, agent, repeats=repeats, seed=1000 * k, sampled=True) for k in range(8)]
-        return np.mean([nash_conv(mini, policy) for policy in found]) - exact
+        return np.mean([measure(mini, policy).nash_conv for policy in found]) - exact
 
     few, many = bias(2), bias(32)
     assert few > 0.02  # upwards: the best response to a sample exploits its noise, too

@@ -10,7 +10,6 @@ from tienlen_agents.exact import (
     best_responses,
     build,
     measure,
-    nash_conv,
     policy_of,
     small_game,
     solve,
@@ -40,7 +39,7 @@ def test_algorithms_solve_mini(mini, algorithm, iterations, most):
 def test_cfr_plus_solves_small():
     tree = build(small_game("small"))
     solver = solve(tree, "cfr+", iterations=300, until=1e-4, every=20)
-    assert nash_conv(tree, solver.policy()) <= 1e-4
+    assert measure(tree, solver.policy()).nash_conv <= 1e-4
     assert solver.iteration < 300
 
 
@@ -73,7 +72,7 @@ def test_plain_python_computes_the_same_bits():
 @pytest.mark.nightly
 def test_cfr_plus_solves_medium():
     tree = build(small_game("medium"))
-    assert nash_conv(tree, solve(tree, "cfr+", iterations=200, until=1e-3).policy()) < 1e-3
+    assert measure(tree, solve(tree, "cfr+", iterations=200, until=1e-3).policy()).nash_conv < 1e-3
 
 
 def test_cfr_is_what_the_definition_says():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tienlen_agents.exact import build, nash_conv, policy_of, small_game
+from tienlen_agents.exact import build, measure, policy_of, small_game
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_train import ppo
 from tienlen_train.benchmarks import nash_conv as benchmark
@@ -51,7 +51,7 @@ def test_a_run_measures_its_policy_exactly(tmp_path: Path) -> None:
     ]
     tree = build(small_game("mini"))
     policy = policy_of(tree, NetworkAgent.load(tmp_path / "policy.safetensors", sample=True))
-    assert lines[-1]["nash_conv"] == pytest.approx(nash_conv(tree, policy), abs=1e-6)
+    assert lines[-1]["nash_conv"] == pytest.approx(measure(tree, policy).nash_conv, abs=1e-6)
 
 
 def test_games_that_do_not_fit_are_refused_before_any_work(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.command import versions
-from tienlen_agents.exact import Solver, build, nash_conv, small_game
+from tienlen_agents.exact import Solver, build, measure, small_game
 from tienlen_agents.exact.solvers import Algorithm
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
@@ -129,7 +129,7 @@ def solve(name: str, rules: str, seed: int, seconds: float) -> Iterator[Point]:
         spent += process_time() - begin
         if solver.iteration >= due or spent >= seconds:
             due *= 2
-            yield solver.iteration, spent, nash_conv(tree, solver.policy())
+            yield solver.iteration, spent, measure(tree, solver.policy()).nash_conv
 
 
 def run(path: Path, name: str, rules: str, seed: int, config: NashConvConfig) -> str:
