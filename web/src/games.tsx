@@ -6,12 +6,11 @@ import { agentWords, decimal, estimateText, pointsText, rulesWords, t } from "./
 import { judge, playOut, type Judged } from "./judge.ts";
 import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, PERSON, playsOf } from "./model.ts";
-import { Waiting, type ScreenProps } from "./parts.tsx";
+import { go, Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
 import { Table, type Coach } from "./table.tsx";
 
 const seatOf = (game: LocalGame): number => game.config.seats.indexOf(PERSON);
-const go = (hash: string): void => { location.hash = hash; };
 
 function Header({ title, onLeave, onSettings }: { title: string; onLeave: () => void; onSettings: () => void }) {
   return (
@@ -72,15 +71,16 @@ export function Learn({ id, settings, onLeave, onSettings }: ScreenProps & { id:
     const control = new AbortController();
     (async () => {
       const loaded = await (await openLibrary()).loadRules(game.config.rules);
-      const found: typeof judged = [];
+      const found: typeof judged = []; // of the rounds that are judged
       for (const [number, data] of game.rounds.entries()) {
         const round = loaded.fromData(data);
+        let own: typeof judged = [];
         await judge(openAgents(), round, "search", WORLDS, control.signal, (all, count) => {
           setDone(`${number + 1}: ${count} / ${round.numPlays}`);
-          const own = all.map((one) => ({ data, one }));
-          setJudged([...found.filter((other) => other.data !== data), ...own]);
-          if (count === round.numPlays) found.splice(0, found.length, ...found.filter((other) => other.data !== data), ...own);
+          own = all.map((one) => ({ data, one }));
+          setJudged([...found, ...own]);
         }, seat);
+        found.push(...own);
       }
       if (!control.signal.aborted) setDone(null);
     })().catch((error: unknown) => control.signal.aborted || setDone(messageOf(error)));

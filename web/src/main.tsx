@@ -6,14 +6,13 @@ import { ChallengeScreen, Games, Learn } from "./games.tsx";
 import { Lesson, Puzzles } from "./practice.tsx";
 import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
-import { applySettings, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
+import { applySettings, go, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
 import { readStored } from "./storage.ts";
 import { createTable, findServer, joinToken, RemoteHost, type Welcome } from "./remote.ts";
 import { Setup } from "./setup.tsx";
 import { Table } from "./table.tsx";
 
 const readAddress = (): URLSearchParams => new URLSearchParams(location.hash.slice(1));
-const go = (hash: string): void => { location.hash = hash; };
 /** A number of the address; 0 for anything else. */
 const numberOf = (text: string | null): number => Math.max(0, Math.trunc(Number(text)) || 0);
 interface Invitation { seat: number; link: string }

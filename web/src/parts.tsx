@@ -67,6 +67,9 @@ export function playSound(name: Sound): void {
   }, () => {});
 }
 
+/** Go to a screen: the part of the address after #. */
+export const go = (hash: string): void => { location.hash = hash; };
+
 /** Whether the window is as narrow as a phone's. */
 export function useNarrow(): boolean {
   const query = useMemo(() => matchMedia("(max-width: 620px)"), []);

@@ -5,7 +5,7 @@ import { openLibrary, playsRules, type Index } from "./engine.ts";
 import { agentWords, gameWords, isVietnamese, rulesWords, t } from "./i18n.ts";
 import type { TableConfig } from "./model.ts";
 import { PERSON } from "./model.ts";
-import { Choice, Pace } from "./parts.tsx";
+import { Choice, go, Pace } from "./parts.tsx";
 import type { Welcome } from "./remote.ts";
 import { presetWords, RulesDialog } from "./rules.tsx";
 
@@ -67,12 +67,12 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           {hasGame && <button type="button" class="continue" onClick={onContinue}>{t("continue")}</button>}
           {onReturn && <button type="button" class="return" onClick={onReturn}>{t("returnToServer")}</button>}
           <button type="button" class="watch" onClick={watch} disabled={!index}>{t("watch")}</button>
-          <button type="button" class="learn" onClick={() => { location.hash = "lesson"; }}>{t("lesson")}</button>
-          <button type="button" class="puzzle" onClick={() => { location.hash = "puzzle=next"; }}>{t("puzzles")}</button>
-          <button type="button" class="daily" onClick={() => { location.hash = "puzzle=daily"; }}>{t("dailyPuzzle")}</button>
-          <button type="button" class="challenge" onClick={() => { location.hash = `challenge=${Math.floor(Math.random() * 1e6)}`; }}>{t("challenge")}</button>
-          <button type="button" class="my-games" onClick={() => { location.hash = "games"; }}>{t("yourGames")}</button>
-          <button type="button" class="explore" onClick={() => { location.hash = "explorer"; }}>{t("explorer")}</button>
+          <button type="button" class="learn" onClick={() => go("lesson")}>{t("lesson")}</button>
+          <button type="button" class="puzzle" onClick={() => go("puzzle=next")}>{t("puzzles")}</button>
+          <button type="button" class="daily" onClick={() => go("puzzle=daily")}>{t("dailyPuzzle")}</button>
+          <button type="button" class="challenge" onClick={() => go(`challenge=${Math.floor(Math.random() * 1e6)}`)}>{t("challenge")}</button>
+          <button type="button" class="my-games" onClick={() => go("games")}>{t("yourGames")}</button>
+          <button type="button" class="explore" onClick={() => go("explorer")}>{t("explorer")}</button>
           <button type="button" onClick={onSettings}>{t("settings")}</button>
         </p>
         <fieldset>

@@ -205,8 +205,8 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
     for player in rule_agents(game):
         yield {"name": player.name, "kind": "rule"}
     if searches:
-        agent = SearchAgent(worlds=WORLDS)
-        yield {"name": "search", "kind": "search", "options": _options(agent), "most_worlds": MAX_WORLDS}
+        options = SearchAgent(worlds=WORLDS).options._asdict()
+        yield {"name": "search", "kind": "search", "options": options, "most_worlds": MAX_WORLDS}
     if has_champion:
         champion = load("champion")
         assert isinstance(champion, SearchedNetwork)
@@ -214,10 +214,6 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
             "name": champion.name,
             "kind": "search",
             "network": True,
-            "options": _options(champion),
+            "options": champion.options._asdict(),
             "most_worlds": MAX_WORLDS,
         }
-
-
-def _options(agent: SearchAgent) -> dict[str, Any]:
-    return agent.options._asdict()

@@ -276,6 +276,7 @@ def test_own_parameters_change_no_table_that_families_share(name):
 
 def test_families_share_the_tables_that_are_too_large_for_each(monkeypatch):
     monkeypatch.setattr(parameters_module, "FAMILIES", (Parameters(), Parameters(pair=0.5)))
+    parameters_module.family_weights.cache_clear()
     with pytest.raises(ValueError, match="families differ in a parameter that decides a common table"):
         parameters_module.family_weights(None)
 

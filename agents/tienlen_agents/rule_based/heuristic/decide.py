@@ -6,7 +6,6 @@ Scalar functions in the style of `tienlen_env.games.tienlen.kernels`, on the wor
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -407,11 +406,6 @@ def evaluate_row(
 # ---------------------------------------------------------------- called from Python
 
 
-@lru_cache(maxsize=8)
-def _weights(parameters: W.Parameters | None) -> IntArray:
-    return W.family_weights(parameters)
-
-
 def new_workspace(parameters: W.Parameters | None = None) -> IntArray:
     """A workspace for the rule-based agent; call `set_rules` before its first use.
 
@@ -419,7 +413,7 @@ def new_workspace(parameters: W.Parameters | None = None) -> IntArray:
         parameters: the weights under all rules; None for those that are tuned for each family of rules.
     """
     workspace = np.zeros(WORKSPACE_SIZE, np.int64)
-    workspace[WEIGHTS:RANK_SPLITS] = _weights(parameters)
+    workspace[WEIGHTS:RANK_SPLITS] = W.family_weights(parameters)
     return workspace
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -216,6 +217,7 @@ FAMILIES: Final = tuple(
 )
 
 
+@lru_cache(maxsize=8)
 def family_weights(parameters: Parameters | None) -> IntArray:
     """int64 (NUM_WEIGHTS + len(FAMILIES) * NUM_OWN,): the common tables, then those of each family.
 
