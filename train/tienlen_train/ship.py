@@ -124,7 +124,7 @@ def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
         players: tuple[Agent, ...] = (SearchedNetwork(agent), agent)
         # A game with a general network is searched with that one.
         is_general = agent.network.config.is_general
-        if name != strongest if is_general else agent.plays in shipped.shipped_general():
+        if name != strongest if is_general else (agent.plays, shipped.GENERAL) in shipped.newest():
             players, cells = (agent,), ["–", "–"]
         for player in players:
             opponent = tienlen_agents.load(name)
@@ -171,7 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"The champion refines the network's choice by a search in {WORLDS} sampled deals "
         "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
     )
-    if not made_for.is_general and agent.plays in shipped.shipped_general():
+    if not made_for.is_general and (agent.plays, shipped.GENERAL) in shipped.newest():
         search = (
             f"It is `champion:size={config.size},worlds=0`; the champion searches with a general network."
         )

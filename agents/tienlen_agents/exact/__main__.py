@@ -200,17 +200,6 @@ def _numbers(measured: Measure) -> dict[str, Any]:
     }
 
 
-def _loaded(settings: Common, names: Sequence[str]) -> list[Agent]:
-    """Agents, before any work.
-
-    Raises:
-        ValueError: one is unknown or does not play the rules.
-    """
-    agents = [tienlen_agents.load(name) for name in names]
-    check_plays(agents, Batch(settings.game.rules, 1))
-    return agents
-
-
 def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -> FloatArray:
     """An agent's policy on the tree, with a progress bar."""
     with work.bar(name, None) as move:
@@ -225,10 +214,16 @@ def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -
     return policy if settings.lookahead is None else lookahead(tree, policy, settings.lookahead)
 
 
-def _nashconv(settings: Asking, names: Sequence[str]) -> None:
-    agents = _loaded(settings, names)
+def _ask(settings: Asking, command: str, names: Sequence[str]) -> None:
+    # An agent that is unknown or does not play the rules is refused before any work.
+    agents = [tienlen_agents.load(name) for name in names]
+    check_plays(agents, Batch(settings.game.rules, 1))
     work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
-    tree = work.tree()
+    run = _nashconv if command == "nashconv" else _best_response
+    run(work, work.tree(), settings, list(zip(names, agents, strict=True)))
+
+
+def _nashconv(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
     # With more players NashConv bounds nothing, so only the gains are shown.
     two = tree.num_players == 2
     table = Table(title=f"{work.game.rules.name}, {tree.num_players} players")
@@ -238,7 +233,7 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> None:
     for title in titles:
         table.add_column(title, justify="right", no_wrap=two)
     found = []
-    for name, agent in zip(names, agents, strict=True):
+    for name, agent in agents:
         begin = time.process_time()
         measured = measure(tree, _policy(work, tree, settings, name, agent))
         method = ("choices" if settings.sampled else str(method_of(agent))) + (
@@ -312,10 +307,8 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
         work.say(f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}")
 
 
-def _best_response(settings: Asking, names: Sequence[str]) -> None:
-    (name,), (agent,) = names, _loaded(settings, names)
-    work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
-    tree = work.tree()
+def _best_response(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
+    ((name, agent),) = agents
     policy = _policy(work, tree, settings, name, agent)
     measured = measure(tree, policy)
     for seat, (value, best) in enumerate(zip(measured.values, measured.best, strict=True)):
@@ -346,8 +339,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(settings, Solving):
                 _solve(settings)
             elif isinstance(settings, Asking):
-                run = _nashconv if command == "nashconv" else _best_response
-                run(settings, given["agents"])
+                _ask(settings, command, given["agents"])
             elif command == "show":
                 print(show(load_exact(given["file"]), given["hand"], given["plays"]))
             else:

@@ -47,11 +47,6 @@ def shipped() -> dict[tuple[str, str], Path]:
     return {key: path for key, path in newest().items() if key[1] != GENERAL}
 
 
-def shipped_general() -> dict[str, Path]:
-    """The newest shipped files of general networks, by game."""
-    return {game: path for (game, size), path in newest().items() if size == GENERAL}
-
-
 @cache
 def config_of(path: Path) -> NetworkConfig:
     """The configuration of a shipped file, which does not change."""
@@ -67,7 +62,7 @@ def policy_path(rules: AnyRules, size: str = "") -> Path | None:
     """
     own = [path for (preset, s), path in shipped().items() if preset == rules.name and size in ("", s)]
     own = [path for path in own if config_of(path).rules_digest == rules.digest()]  # the number of players
-    general = shipped_general().get(game_of(rules).name) if size in ("", GENERAL) else None
+    general = newest().get((game_of(rules).name, GENERAL)) if size in ("", GENERAL) else None
     return general or (own[-1] if own else None)
 
 

@@ -185,7 +185,7 @@ def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetworkAgen
 
 def test_a_general_network_plays_every_variant(general_only: NetworkAgent) -> None:
     assert shipped() == {}
-    assert files.shipped_general()["tienlen"].stem == "tienlen-general-v2"
+    assert files.newest()["tienlen", files.GENERAL].stem == "tienlen-general-v2"
     own = replace(get_rules("south", 3), pay_cong=8, run_min=4)
     for rules in (get_rules("cardgames"), get_rules("pagat", 3), get_rules("north", 2), own):
         assert files.can_play(rules)
