@@ -52,8 +52,6 @@ from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.registry import games
 from tienlen_env.rendering.view import printable
 
-MODULE: Final = "tienlen_agents.exact"
-RULES: Final = Choice(lambda: [name for game in games() for name in game.presets])
 CHECKPOINT, POLICY, CURVE = "checkpoint.npz", "policy.npz", "nash_conv.jsonl"
 
 
@@ -70,7 +68,7 @@ class Common(Config):
         quiet: no progress bar.
     """
 
-    rules: str = setting("mini", RULES)
+    rules: str = setting("mini", Choice(lambda: [name for game in games() for name in game.presets]))
     players: int | None = setting(None, Range(2))
     deck: str | None = setting(None, FreeText("cards"))
     cards_each: int | None = setting(None, COUNT)
@@ -142,7 +140,7 @@ COMMANDS: Final[dict[str, tuple[type[Common], str]]] = {
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=program(MODULE),
+        prog=program("tienlen_agents.exact"),
         description="Small games of Tiến lên, solved: all deals, all histories, no sampling error.",
         epilog=f"Agents: {', '.join(tienlen_agents.names())}, with options after a colon.",
     )

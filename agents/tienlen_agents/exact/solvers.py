@@ -245,7 +245,6 @@ def sample_passes(
 Algorithm = Literal["cfr", "cfr+", "dcfr", "mccfr", "mmd"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
 
-NO_FLOOR: Final = -np.inf
 ALPHA, BETA, GAMMA = 1.5, 0.0, 2.0  # of dcfr
 TRAVERSALS: Final = 1_000  # of each seat in an iteration of mccfr
 VERSION: Final = 1  # of checkpoints
@@ -344,11 +343,11 @@ class Solver:
                 *kept,
                 positive=before**ALPHA / (before**ALPHA + 1),
                 negative=before**BETA / (before**BETA + 1),
-                floor=NO_FLOOR,
+                floor=-np.inf,
                 forget=(before / t) ** GAMMA,
                 weight=1.0,
             )
-        return Regrets(*kept, positive=1.0, negative=1.0, floor=NO_FLOOR, forget=1.0, weight=1.0)
+        return Regrets(*kept, positive=1.0, negative=1.0, floor=-np.inf, forget=1.0, weight=1.0)
 
     def policy(self) -> FloatArray:
         """float64 (E,): the policy that the algorithm returns: its average, or that of `mmd` as it is."""

@@ -349,29 +349,22 @@ class _Expander:
             yield self._chunk
 
 
-class _Children:
-    """The children of a level, put together from chunks."""
+def _kept(chunk: Chunk, num_players: int) -> tuple[IntArray, IntArray, IntArray, Int32Array, FloatArray]:
+    """Copies of what the next level needs of a chunk."""
+    nodes, slots = int(chunk.counts[NODES]), int(chunk.counts[SLOTS])
+    return (
+        chunk.rows[:nodes].copy(),
+        chunk.parent[:nodes].copy(),
+        chunk.length[: nodes * num_players].copy(),
+        chunk.up[:slots].astype(np.int32),
+        chunk.earned[:nodes].copy(),
+    )
 
-    def __init__(self) -> None:
-        self._kept: list[tuple[IntArray, IntArray, IntArray, Int32Array, FloatArray]] = []
 
-    def add(self, chunk: Chunk, num_players: int) -> None:
-        """Copy what the next level needs."""
-        nodes, slots = int(chunk.counts[NODES]), int(chunk.counts[SLOTS])
-        self._kept.append(
-            (
-                chunk.rows[:nodes].copy(),
-                chunk.parent[:nodes].copy(),
-                chunk.length[: nodes * num_players].copy(),
-                chunk.up[:slots].astype(np.int32),
-                chunk.earned[:nodes].copy(),
-            )
-        )
-
-    def level(self, above: Level) -> Level:
-        """The next level."""
-        rows, parent, length, up, earned = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        return Level(rows, above.group[parent], _starts(length), above.ids[up], earned)
+def _next_level(above: Level, kept: list[Any]) -> Level:
+    """The level below another one, put together from its chunks."""
+    rows, parent, length, up, earned = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    return Level(rows, above.group[parent], _starts(length), above.ids[up], earned)
 
 
 def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> Tree:
@@ -402,11 +395,11 @@ def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> 
     first_node, first_slot = 0, 0
     while len(level.rows):
         n = len(level.rows)
-        children = _Children()
+        kept: list[Any] = []
         for chunk in expander.run(level):
             c = chunk.counts
             nodes, slots, ends, leaves = (int(c[i]) for i in (NODES, SLOTS, ENDS, LEAVES))
-            children.add(chunk, P)
+            kept.append(_kept(chunk, P))
             parts["parent"].append((chunk.parent[:nodes] + first_node).astype(np.int32))
             parts["action"].append(chunk.action[:nodes].astype(np.int16))
             parts["cards"].append(chunk.cards[:nodes].copy())
@@ -424,7 +417,7 @@ def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> 
         first_slot += len(level.ids)
         if first_slot > MAX_SLOTS:
             raise GameTooLargeError(f"more than {MAX_SLOTS:,} pairs of a history and a hand")
-        level = children.level(level)
+        level = _next_level(level, kept)
         depths.append(depths[-1] + len(level.rows))
         if progress:
             progress(depths[-1])
@@ -517,15 +510,15 @@ def estimate(game: SmallGame) -> Size:
             weight *= n / NODES_PER_DEPTH
             is_exact = False
             level = _some_of(level, keep, P)
-        children = _Children()
+        kept: list[Any] = []
         for chunk in expander.run(level):
-            children.add(chunk, P)
+            kept.append(_kept(chunk, P))
             nodes, ends, leaves = (int(chunk.counts[i]) for i in (NODES, ENDS, LEAVES))
             length = chunk.length[: nodes * P].reshape(nodes, P)
             mover = level.rows[chunk.parent[:nodes], TURN]
             total[3] += weight * (length[np.arange(nodes), mover].sum() + ends)
             total[4:] += weight * np.array([ends, leaves])
-        level = children.level(level)
+        level = _next_level(level, kept)
     nodes, information_sets, slots, edges, ends, leaves = (round(float(x)) for x in total)
     largest = max(4 * slots, 8 * P * ends, 4 * (P - 1) * leaves)  # each part is put together by a copy
     build_bytes = max(

@@ -6,8 +6,7 @@ This module imports torch; `tienlen_agents.load` imports it only for such a poli
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -135,9 +134,16 @@ class PolicyAgent:
         Raises:
             ValueError: they are not finite, because the weights are too large.
         """
-        with torch.inference_mode(), threads_for(len(observation)):
-            features = self._features(torch.from_numpy(observation).float())
-            logits: npt.NDArray[np.float32] = self._head(self._mlp.forward_actor(features)).numpy()
+        # For few decisions several threads have little to share and wait for one another: 30 ms per pass if
+        # other programs run.
+        before = torch.get_num_threads()
+        torch.set_num_threads(1 if len(observation) < FEW else before)
+        try:
+            with torch.inference_mode():
+                features = self._features(torch.from_numpy(observation).float())
+                logits: npt.NDArray[np.float32] = self._head(self._mlp.forward_actor(features)).numpy()
+        finally:
+            torch.set_num_threads(before)
         if not np.isfinite(logits).all():
             raise ValueError("the network's scores are not finite: its weights are too large")
         return logits
@@ -182,17 +188,3 @@ class PolicyAgent:
             f"{self.name} was trained on observations of length {self.observation_size}, but here they have "
             f"{without} without past plays: another number of players or target?"
         )
-
-
-@contextmanager
-def threads_for(num_decisions: int) -> Iterator[None]:
-    """Let torch use one thread inside this block if there are few decisions.
-
-    Then several threads have little to share and wait for one another: 30 ms per pass if other programs run.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if num_decisions < FEW else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -22,7 +22,6 @@ from tienlen_agents.networks.features.tienlen import (
     NUM_TABLE_FEATURES,
 )
 from tienlen_agents.networks.network import FORMAT, NetworkConfig, first_best, log_softmax, sample
-from tienlen_agents.networks.sb3_policy import threads_for
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, parse_cards
@@ -126,21 +125,6 @@ def test_rows_come_in_few_sizes_and_few_rows_stay_few() -> None:
     assert len(set(sizes.values())) <= 5 + 8 + 8
     assert torch.equal(pad_rows(torch.ones(3, 2), 128), torch.tensor([[1.0, 1], [1, 1], [1, 1], [0, 0]]))
     assert len(pad_rows(torch.ones(0, 2), 128)) == 0
-
-
-def test_few_decisions_take_one_thread() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with threads_for(1):
-            assert torch.get_num_threads() == 1
-        with threads_for(5000):
-            assert torch.get_num_threads() == 2
-        with pytest.raises(ZeroDivisionError), threads_for(1):
-            print(1 / 0)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_log_softmax_of_segments() -> None:

@@ -187,3 +187,25 @@ def test_without_its_packages_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "torch")
     with pytest.raises(MissingExtraError, match=r"some\.zip' needs the package torch.*pip install .*torch>="):
         tienlen_agents.load(f"policy:{tmp_path / 'some.zip'},trust=1")
+
+
+def test_few_decisions_take_one_thread(model):
+    agent, used = PolicyAgent.from_model(model), []
+    features, before = agent._features, torch.get_num_threads()
+
+    def seen(observation):
+        used.append(torch.get_num_threads())
+        return features(observation)
+
+    torch.set_num_threads(2)
+    try:
+        agent._features = seen
+        for num_decisions in (1, 5000):
+            agent.logits(np.zeros((num_decisions, NUM_OBSERVED), np.uint8))
+        assert used == [1, 2]
+        agent._features = lambda observation: 1 / 0
+        with pytest.raises(ZeroDivisionError):
+            agent.logits(np.zeros((1, NUM_OBSERVED), np.uint8))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
