@@ -135,16 +135,13 @@ class ExactAgent:
         check_policy(tree, self._policy)
         return self._policy.copy()
 
-    def _found(self) -> tuple[Tree, EdgeIndex]:
+    def _probabilities(self, view: View) -> tuple[FloatArray, BoolArray]:
+        """The probabilities of the legal actions, and which decisions are in the tree (bool (n,))."""
         if self._tree is None or self._edges is None:
             self._tree = build(self.game)
             check_policy(self._tree, self._policy)
             self._edges = EdgeIndex(self._tree)
-        return self._tree, self._edges
-
-    def _probabilities(self, view: View) -> tuple[FloatArray, BoolArray]:
-        """The probabilities of the legal actions, and which decisions are in the tree (bool (n,))."""
-        tree, edges = self._found()
+        tree, edges = self._tree, self._edges
         batch, games = view.source
         rows = batch.kernel_arrays.rows[games]
         state = batch.state_of(rows)
@@ -236,16 +233,6 @@ def load_exact(path: str) -> ExactAgent:
     return ExactAgent(f"exact:{path}", game, policy, depth)
 
 
-def _read_plays(text: str) -> list[int]:
-    """Card masks of plays separated by commas; 0 for a pass.
-
-    Raises:
-        NotationError: what is not cards.
-    """
-    plays = [part.strip() for part in text.split(",") if part.strip()]
-    return [0 if play in (PASS, "pass") else parse_cards(play) for play in plays]
-
-
 def hands_at(tree: Tree, node: int, seat: int) -> tuple[IntArray, IntArray]:
     """The slots of a seat at a node, int64 (n,), and the masks of the hands as they were dealt."""
     t, P = tree.arrays, tree.num_players
@@ -285,7 +272,8 @@ def show(agent: ExactAgent, hand: str = "", plays: str = "") -> str:
         NotationError: what is not cards.
         PositionError: a position that cannot be.
     """
-    wanted, history = parse_cards(hand), _read_plays(plays)
+    wanted, given = parse_cards(hand), [play.strip() for play in plays.split(",") if play.strip()]
+    history = [0 if play in (PASS, "pass") else parse_cards(play) for play in given]
     tree = build(agent.game)
     policy = agent.policy_on(tree)
     slots_of, actions = tree.edge_slots(), tree.edge_actions()
