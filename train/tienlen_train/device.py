@@ -16,15 +16,7 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents.device.machine import TorchMachine
-from tienlen_agents.device.players import (
-    Draws,
-    NetworkInputs,
-    choose_by,
-    chooser_of,
-    draw_item,
-    key_of,
-    logits_of,
-)
+from tienlen_agents.device.players import NetworkInputs, choose_by, chooser_of, draw_item, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds, Turns, owner_of, seat_groups
 from tienlen_agents.networks.features import Inputs, Reader, features_of
 from tienlen_agents.networks.features.base import Computed
@@ -169,8 +161,10 @@ class _Play:
                 own, part = turns.part(index, index), rows.part(slice(begin, end), slice(first, last))
                 logits = logits_of(self.networks[index], part)
                 self.is_finite &= torch.isfinite(logits).all()
-                draws = Draws(self.key, step, self.job.inverse_temperature)
-                chosen, log_probability = choose_by(draw_item, self.machine, logits, own, draws)
+                chosen, log_probability = choose_by(
+                    draw_item, self.machine, logits, own,
+                    key=self.key, block=step, inverse_temperature=self.job.inverse_temperature,
+                )  # fmt: skip
                 actions[begin:end] = part.action[chosen]
                 if index == LEARNER:
                     self.keep(own.games, inputs, (size, num_actions), chosen, log_probability)

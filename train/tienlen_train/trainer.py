@@ -27,7 +27,7 @@ from rich.table import Table
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device import machine_on
+from tienlen_agents.device import cuda_machine
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import can_choose
@@ -143,7 +143,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return None
         if machine is None:
             try:
-                machine = machine_on(self.device)
+                machine = cuda_machine()
             except DeviceError as error:
                 if config.device == "cuda":
                     config.refuse("device", f"expected auto or cpu: {error}")

@@ -8,18 +8,7 @@ device.
 
 from __future__ import annotations
 
-import torch
-
-from tienlen_agents.device.machine import HostMachine, TorchMachine
-
-
-def machine_on(device: torch.device) -> TorchMachine:
-    """The machine of a device: the current CUDA device, or the processor.
-
-    Raises:
-        DeviceError: there is no such device, or its driver or a package is missing.
-    """
-    return HostMachine() if device.type == "cpu" else cuda_machine()
+from tienlen_agents.device.machine import TorchMachine
 
 
 def cuda_machine() -> TorchMachine:

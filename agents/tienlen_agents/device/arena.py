@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, count
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -27,7 +27,6 @@ from tienlen_agents.arena.play import Played
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import (
-    Draws,
     NetworkInputs,
     best_item,
     can_choose,
@@ -41,7 +40,7 @@ from tienlen_agents.device.rounds import Rounds, seat_groups
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name
 from tienlen_agents.networks.network import Network, first_best
-from tienlen_agents.parallel import Chooser, Decisions, Position
+from tienlen_agents.parallel import Decisions, Position
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, main_reward
@@ -50,29 +49,9 @@ GAMES_AT_ONCE: Final = 1 << 17
 CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
 
 
-class Player(Protocol):
-    """An agent at the tables of a device."""
-
-    history: int
-
-    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
-        """int64 (n,): legal action ids; `step` is the number of steps since the deal."""
-
-
-class ChoosingPlayer:
-    """An agent that chooses by a body of its own."""
-
-    history = 0
-
-    def __init__(self, chooser: Chooser, machine: TorchMachine) -> None:
-        self._chooser = chooser
-        self._machine = machine
-
-    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
-        """See `Player.act`."""
-        out: Tensor = self._machine.empty(len(decisions.games), np.int64)
-        self._chooser.choose(position, decisions.games, step, out)
-        return out
+# An agent at the tables of a device: int64 (n,), legal action ids for n decisions of the games at a position.
+# The last argument is the number of steps since the deal.
+Act = Callable[[Position, Decisions, int], Tensor]
 
 
 class DeviceNetwork:
@@ -85,14 +64,12 @@ class DeviceNetwork:
         seed: of its draws.
 
     Raises:
-        ValueError: it was made for other rules, or the device does not make its inputs.
+        ValueError: it was made for other rules, or it reads past plays.
     """
 
     def __init__(self, agent: NetworkAgent, machine: TorchMachine, rules: AnyRules, seed: int) -> None:
         self._host: Network = agent.network_for(rules)
         config = self._host.config
-        if not features_by_name(config.game).on_device:
-            raise ValueError(f"the features of {config.game} are not available on a device")
         if config.history:
             raise ValueError(f"{agent.name} reads past plays in observations, which the device does not show")
         self._sample = agent.sample
@@ -105,13 +82,12 @@ class DeviceNetwork:
         self._key = key_of(seed)
 
     def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
-        """See `Player.act`."""
+        """See `Act`."""
         inputs = self._reader.read_at(position, decisions, self._rules)
         rows = NetworkInputs.of(inputs, decisions, torch.float32)
         logits = logits_of(self._network, rows)
-        draws = Draws(self._key, step)
         body = draw_item if self._sample else best_item
-        index, lead = choose_by(body, self._machine, logits, decisions, draws)
+        index, lead = choose_by(body, self._machine, logits, decisions, key=self._key, block=step)
         if not self._sample:
             close = torch.nonzero(lead < CLOSE).squeeze(1)
             if len(close):
@@ -217,10 +193,13 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
         if problem := why_not(agent):
             raise ValueError(problem)
     begin = time.perf_counter()
-    players = [_player(agent, machine, rules, seed_of(jobs[0], i)) for i, agent in enumerate(agents)]
+    players, history_length = [], 0
+    for i, agent in enumerate(agents):
+        act, history = _player(agent, machine, rules, seed_of(jobs[0], i))
+        players.append(act)
+        history_length = max(history_length, history)
     games = [games_of(job) for job in jobs]
     sizes = [len(one.keys) for one in games]
-    history_length = max(player.history for player in players)
     rounds = Rounds(machine, rules, sum(sizes), reward=main_reward(rules), history_length=history_length)
     rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
     seats = machine.array(np.concatenate([one.seats for one in games]))
@@ -245,15 +224,24 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     ]
 
 
-def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> Player:
+def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> tuple[Act, int]:
+    """An agent on the device, and the number of plays that the games must store for it."""
     if isinstance(agent, NetworkAgent):
-        return DeviceNetwork(agent, machine, rules, seed)
-    return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)
+        network = DeviceNetwork(agent, machine, rules, seed)
+        return network.act, network.history
+    chooser = chooser_of(agent, machine, rules, seed)
+
+    def act(position: Position, decisions: Decisions, step: int) -> Tensor:
+        out: Tensor = machine.empty(len(decisions.games), np.int64)
+        chooser.choose(position, decisions.games, step, out)
+        return out
+
+    return act, 0
 
 
 def _play(
     rounds: Rounds,
-    players: Sequence[Player],
+    players: Sequence[Act],
     seats: Tensor,
     first: Tensor,
     num_jobs: int,
@@ -284,8 +272,8 @@ def _play(
             parts = [turns.part(group, group) for group in range(num + 1)]
             chosen = chain(
                 (
-                    player.act(rounds.position, part, step)
-                    for player, part in zip(players, parts[:num], strict=True)
+                    act(rounds.position, part, step)
+                    for act, part in zip(players, parts[:num], strict=True)
                     if len(part.games)
                 ),
                 [rounds.first_legal(parts[num].games)],

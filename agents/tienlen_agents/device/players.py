@@ -219,16 +219,15 @@ def logits_of(network: ActionNetwork, inputs: NetworkInputs) -> Tensor:
     )
 
 
-class Draws(NamedTuple):
-    """The draws of a network's choices; see `ScoreArgs`."""
-
-    key: int = 0
-    block: int = 0
-    inverse_temperature: float = 1.0
-
-
 def choose_by(
-    body: Body, machine: TorchMachine, logits: Tensor, decisions: Decisions, draws: Draws
+    body: Body,
+    machine: TorchMachine,
+    logits: Tensor,
+    decisions: Decisions,
+    *,
+    key: int,
+    block: int,
+    inverse_temperature: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """Choose by scores: ``(index, value)``, int64 (n,) and float32 (n,); see `ScoreArgs`.
 
@@ -237,13 +236,15 @@ def choose_by(
         machine: where.
         logits: float32 (N,).
         decisions: n.
-        draws: of `draw_item`.
+        key: of the draws of `draw_item`.
+        block: of the draws.
+        inverse_temperature: factor on the scores.
     """
     num = len(decisions.games)
     index, value = machine.empty(num, np.int64), machine.empty(num, np.float32)
     args = ScoreArgs(
         logits, decisions.segment_start, decisions.num_legal, decisions.games,
-        draws.key, draws.block, float(draws.inverse_temperature), index, value,
+        key, block, float(inverse_temperature), index, value,
     )  # fmt: skip
     machine.launch(body, num, args)
     return index, value

@@ -22,7 +22,7 @@ from tienlen_agents.device import cuda_machine
 from tienlen_agents.device.arena import DeviceExecutor
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
-from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, draw_item, key_of, logits_of
+from tienlen_agents.device.players import NetworkInputs, choose_by, draw_item, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.shipped import shipped
@@ -81,8 +81,8 @@ def acting(machine: TorchMachine, num_games: int, agent: NetworkAgent | None = N
                     break
                 inputs = reader.read_at(rounds.position, turns.decisions, rules)
                 rows = NetworkInputs.of(inputs, turns.decisions, dtype)
-                draws = Draws(key_of(seed), step)
-                index, _ = choose_by(draw_item, machine, logits_of(network, rows), turns.decisions, draws)
+                logits, key = logits_of(network, rows), key_of(seed)
+                index, _ = choose_by(draw_item, machine, logits, turns.decisions, key=key, block=step)
                 rounds.play(turns.decisions.games, rows.action[index], skip_forced=True)
                 total += len(turns.decisions.games)
         wait(machine)
