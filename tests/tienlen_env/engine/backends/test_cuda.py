@@ -115,8 +115,7 @@ COMPILE = """
 import sys
 from numba import types
 from tests.high_card import HIGH_CARD
-from tienlen_env.engine.backends.cuda import expand
-from tienlen_env.engine.backends.cuda.loops import device_loops
+from tienlen_env.engine.backends.cuda.loops import device_loops, write_bytes, write_items
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games import registry
 
@@ -143,9 +142,9 @@ for name in sys.argv[2:]:
     assert ".target sm_90" in text and ".entry" in text, name
     print(name, text.count("\\n"))
 if sys.argv[1] == "high_card":
-    assert ".entry" in expand.write_bytes.ptx(table, types.int64, line, flags)
+    assert ".entry" in write_bytes.ptx(table, types.int64, line, flags)
     floats = types.Array(types.float32, 1, "C")
-    assert ".entry" in expand.write_items.ptx(table, types.int64, types.int64, floats)
+    assert ".entry" in write_items.ptx(table, types.int64, types.int64, floats)
 """
 KERNELS = [
     "begin",

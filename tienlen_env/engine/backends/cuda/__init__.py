@@ -12,8 +12,8 @@ from tienlen_env.engine.backends.cuda.arrays import (
     to_device,
 )
 from tienlen_env.engine.backends.cuda.batch import CudaBatch
-from tienlen_env.engine.backends.cuda.expand import unpack
 from tienlen_env.engine.backends.cuda.kernel import Kernel, ints, kernel, scratch
+from tienlen_env.engine.backends.cuda.loops import unpack
 from tienlen_env.errors import DeviceError
 
 __all__ = [

@@ -17,8 +17,7 @@ from tienlen_env.engine.backends.cuda.arrays import (
     require_device,
     to_device,
 )
-from tienlen_env.engine.backends.cuda.expand import unpack
-from tienlen_env.engine.backends.cuda.loops import PLAYING, REFUSED_CARDS, DeviceLoops, device_loops
+from tienlen_env.engine.backends.cuda.loops import PLAYING, REFUSED_CARDS, DeviceLoops, device_loops, unpack
 from tienlen_env.engine.checks import as_distinct_indices, as_integers
 from tienlen_env.engine.variant import KernelArrays, Settings, Variant, VariantBatch
 from tienlen_env.errors import DeviceError
@@ -447,10 +446,8 @@ class CudaBatch(VariantBatch):
 
     def action_to_cards(self, actions: Any, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B,) on the device: the card masks that legal actions would play; 0 where there is none."""
-        ids, out = (
-            self._of_games(actions, "actions", np.int64),
-            self._buffer(out, (self.num_games,), np.int64),
-        )
+        ids = self._of_games(actions, "actions", np.int64)
+        out = self._buffer(out, (self.num_games,), np.int64)
         self._loops.action_cards.launch(
             self.num_games, self._games, *self._tables, ids, out, stream=self._stream(stream)
         )
