@@ -83,6 +83,18 @@ def versions() -> dict[str, str]:
 
 
 @cache
+def cpu_name() -> str:
+    """The processor's name if the system has it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@cache
 def code_digest(*packages: str) -> str:
     """16 hex digits: a digest of the sources of packages, and of the weights beside them.
 

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.command import versions
+from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.networks import policy_file, shipped
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
@@ -40,7 +40,6 @@ from tienlen_agents.settings import (
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_named, game_of, get_rules, has_payments, variants_of
-from tienlen_train.benchmarks import cpu_name
 from tienlen_train.config import ANY_SEED, command
 from tienlen_train.runs import write_atomic
 

@@ -7,7 +7,6 @@ drifts.
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from tienlen_agents.command import versions
+from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, ConfigError, FreeText, Range, setting
 
@@ -53,17 +52,6 @@ def chosen(config: BenchConfig, rows: Mapping[str, AnyRow]) -> dict[str, AnyRow]
             type(config).__name__, "only", f"expected a part of one of {', '.join(rows)}; got {config.only!r}"
         )
     return found
-
-
-def cpu_name() -> str:
-    """The processor's name if the system has it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def short(rate: float) -> str:

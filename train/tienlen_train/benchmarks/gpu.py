@@ -17,17 +17,10 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from tienlen_agents.command import cpu_name
 from tienlen_agents.settings import parse_args
 from tienlen_env.errors import DeviceError
-from tienlen_train.benchmarks import (
-    chosen,
-    cpu_name,
-    gpu_environment,
-    gpu_learning,
-    new_table,
-    short,
-    write_result,
-)
+from tienlen_train.benchmarks import chosen, gpu_environment, gpu_learning, new_table, short, write_result
 from tienlen_train.benchmarks.gpu_environment import Figure, GpuConfig, Row
 from tienlen_train.config import command
 

@@ -23,10 +23,10 @@ from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
-from tienlen_agents.command import versions
+from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.settings import parse_args
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_train.benchmarks import BenchConfig, cpu_name, new_table, write_result
+from tienlen_train.benchmarks import BenchConfig, new_table, write_result
 from tienlen_train.config import command
 from tienlen_train.loop import keep_memory
 from tienlen_train.ppo import PPOConfig, PPOTrainer

@@ -25,12 +25,12 @@ import numpy as np
 from rich.table import Table
 
 from tienlen_agents.arena.stats import estimate
-from tienlen_agents.command import versions
+from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.exact import Solver, build, measure, small_game
 from tienlen_agents.exact.solvers import Algorithm
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
-from tienlen_train.benchmarks import cpu_name, new_table
+from tienlen_train.benchmarks import new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import Trainer, make_console

@@ -26,9 +26,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from tienlen_agents.command import versions
+from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.settings import parse_args
-from tienlen_train.benchmarks import BenchConfig, chosen, cpu_name, new_table, short, write_result
+from tienlen_train.benchmarks import BenchConfig, chosen, new_table, short, write_result
 from tienlen_train.config import command
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken

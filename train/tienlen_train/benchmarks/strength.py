@@ -20,6 +20,7 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents.arena import MatchResult, match
 from tienlen_agents.arena.chunk import BLOCK_DEALS
+from tienlen_agents.command import cpu_name
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.settings import DEALS, Config, FreeText, Range, parse_args, setting
@@ -27,7 +28,6 @@ from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import games, variants_of
-from tienlen_train.benchmarks import cpu_name
 from tienlen_train.config import ANY_SEED, FOLDER, GAMES, command
 from tienlen_train.loop import make_console
 
