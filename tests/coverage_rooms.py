@@ -17,7 +17,7 @@ APART: Final = {
         "train/tienlen_train/benchmarks/gpu*",
         "train/tienlen_train/device.py",
     ),
-    "Ray": ("agents/tienlen_agents/cluster/*", "train/tienlen_train/cluster.py"),
+    "Ray": ("agents/tienlen_agents/cluster.py", "train/tienlen_train/cluster.py"),
     "entries of WebAssembly": ("*/wasm/entries.py",),
     "keeper of programs": ("agents/tienlen_agents/external/keeper.py",),
     "PufferLib": ("tienlen_env/envs/pufferlib.py",),

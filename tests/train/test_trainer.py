@@ -32,6 +32,7 @@ from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.dmc import DMCConfig, DMCTrainer
+from tienlen_train.learner import Executor
 from tienlen_train.loop import make_console, train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
@@ -291,7 +292,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
         sent.append(pickle.dumps(job))
         return rollout(job)
 
-    monkeypatch.setattr("tienlen_train.trainer.rollout", keep)
+    monkeypatch.setattr("tienlen_train.learner.rollout", keep)
     wanted = trainer.play()
     trainer.iterate()  # a job has its own weights
     assert len(sent) == 4
@@ -315,7 +316,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
 
 
 def test_processes_can_play_the_rollouts() -> None:
-    class Processes:
+    class Processes(Executor):
         def map(self, function: Any, items: Any) -> list[Any]:
             if function is not rollout:
                 return list(map(function, items))
@@ -323,7 +324,7 @@ def test_processes_can_play_the_rollouts() -> None:
                 return list(pool.map(function, items))
 
     config = PPOConfig(**{**TINY, "critic_width": 16})
-    alone, apart = PPOTrainer(config), PPOTrainer(config, Processes())
+    alone, apart = PPOTrainer(config), PPOTrainer(config, Processes(1))
     assert comparable(alone.iterate()) == comparable(apart.iterate())
 
 

@@ -29,8 +29,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.executor import Executor
-from tienlen_train.learner import Model, Played
+from tienlen_train.learner import Executor, Model, Played
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Trajectories, join, play_rounds
 from tienlen_train.trainer import SelfPlayTrainer
@@ -132,7 +131,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         """The next rounds of the data set."""
         rounds = self.iteration * self.config.num_games + np.arange(self.config.num_games)
         parts = np.array_split(rounds % len(self._keys), self.config.shards)
-        return join(self.executor.map(self._replay, parts), self.executor)
+        return join(self.executor.map(self._replay, parts), self.executor.map)
 
     def _replay(self, rounds: IntArray) -> Trajectories:
         num = self._num[rounds]

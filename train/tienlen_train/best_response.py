@@ -22,7 +22,7 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.search.champion import SearchedNetwork
 from tienlen_agents.settings import FreeText, setting
-from tienlen_train.executor import Executor
+from tienlen_train.learner import Executor
 from tienlen_train.loop import training_command
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic

@@ -18,19 +18,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import numpy as np
 import torch
 from rich.console import Console
 
-from tienlen_agents.cluster import connected
-from tienlen_agents.cluster.tasks import Identity, TaskPool
+from tienlen_agents.cluster import TaskPool, connected
 from tienlen_agents.networks.features.base import ONE
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.arrays import AnyArray, IntArray
-from tienlen_train.config import RunError, SelfPlayConfig
-from tienlen_train.executor import ThreadExecutor
+from tienlen_train.config import RunError
+from tienlen_train.learner import Executor, ItemT, ResultT
 from tienlen_train.rollout import (
     PER_ACTION,
     PolicyWeights,
@@ -42,9 +41,6 @@ from tienlen_train.rollout import (
 
 SECONDS_BETWEEN_LINES: Final = 30.0
 LEVEL: Final = 1  # of zlib: higher ones save a tenth of the bytes and take four times as long
-
-ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT")
 
 # ---------------------------------------------------------------- packing
 
@@ -216,10 +212,6 @@ def play_packed(job: RolloutJob, policies: tuple[PolicyWeights, ...]) -> PackedT
     return pack(rollout(replace(job, policies=policies)))
 
 
-def _is_rollout(function: object) -> bool:
-    return function is rollout
-
-
 @dataclass
 class _Started:
     """A job on its way."""
@@ -230,7 +222,7 @@ class _Started:
     result: PackedTrajectories | None = None
 
 
-class ClusterExecutor(ThreadExecutor):
+class ClusterExecutor(Executor):
     """Rollouts on the cluster, everything else in threads of this process.
 
     Args:
@@ -259,33 +251,26 @@ class ClusterExecutor(ThreadExecutor):
         self._playing: dict[Any, _Started] = {}
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
-        """The results, in the order of the items; rollouts on the cluster."""
-        if _is_rollout(function):
-            return self.start(function, items)()
+        """See `Executor.map`; the cluster gets work meanwhile."""
         self._advance(0.0)
         return super().map(function, items)
 
-    def start(
-        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
-    ) -> Callable[[], list[ResultT]]:
-        """Start rollouts; a function that waits for them."""
-        if not _is_rollout(function):
-            return lambda: ThreadExecutor.map(self, function, items)
+    def rollouts(self, jobs: Sequence[RolloutJob]) -> Callable[[], list[Trajectories]]:
+        """Start rollouts on the cluster; a function that waits for them."""
         import ray
 
-        jobs = cast("Sequence[RolloutJob]", items)
         policies = ray.put(jobs[0].policies)
         started = [_Started(replace(job, policies=()), policies) for job in jobs]
         self._queue.extend(started)
         self._advance(0.0)
 
-        def results() -> list[ResultT]:
+        def results() -> list[Trajectories]:
             while any(one.result is None for one in started):
                 self._advance(1.0)
             taken = [one.result for one in started if one.result is not None]
             self.num_bytes += sum(packed.num_bytes for packed in taken)
             self.num_decisions += sum(packed.num_decisions for packed in taken)
-            return cast("list[ResultT]", [unpack(packed) for packed in taken])
+            return [unpack(packed) for packed in taken]
 
         return results
 
@@ -366,23 +351,8 @@ def task_pool(address: str, names: Sequence[str], console: Console) -> Iterator[
     """
     with ExitStack() as stack:
         try:
-            identity = Identity.here(names, ["tienlen_train"])
-            console.print(stack.enter_context(connected(address, identity)))
+            pool, text = stack.enter_context(connected(address, names, ["tienlen_train"]))
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
-        yield TaskPool(identity)
-
-
-@contextmanager
-def cluster_executor(config: SelfPlayConfig, console: Console) -> Iterator[ClusterExecutor]:
-    """An executor on the cluster of a run's settings.
-
-    Raises:
-        RunError: see `task_pool`.
-    """
-    with task_pool(config.cluster or "auto", config.agent_names(), console) as pool:
-        executor = ClusterExecutor(pool, config.actors, config.threads, console)
-        try:
-            yield executor
-        finally:
-            executor.cancel()
+        console.print(text)
+        yield pool

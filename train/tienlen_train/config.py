@@ -28,7 +28,6 @@ from tienlen_agents.settings import (
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
-from tienlen_train.executor import NUM_SHARDS
 from tienlen_train.variants import Variants, parse_variants
 
 # Ranges that several configurations use.
@@ -141,7 +140,7 @@ class SelfPlayConfig(Config):
     num_snapshots: int = setting(10, Range(1, 10_000))
     opponent_seats: int = setting(0, COUNT_OR_NONE)
     start_from: str | None = setting(None, ExistingFile(several=True))
-    shards: int = setting(NUM_SHARDS, Range(1, 1_000_000))
+    shards: int = setting(2, Range(1, 1_000_000))
     staleness: int = setting(0, Range(0, 100))
     cluster: str | None = setting(None, FreeText("auto, local or an address"))
     actors: int | None = setting(None, COUNT)

@@ -40,13 +40,14 @@ from torch import Tensor
 from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
+from tienlen_agents.cluster import TaskPool
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import Network
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.cluster import task_pool
 from tienlen_train.config import command
-from tienlen_train.executor import Executor, ThreadExecutor
+from tienlen_train.learner import Executor
 from tienlen_train.loop import Metrics, Task, make_console, run_in_folder
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -315,7 +316,7 @@ class Population(Task):
         super().__init__(config)
         self._shape = PPOTrainer(config.learner(0)).network.config  # refuses what a learner cannot use
         self.table = Table()
-        self._executor: Executor = ThreadExecutor(config.threads)
+        self._executor: Executor | TaskPool = Executor(config.threads)
         self._learners: dict[str, Trained] = {}
         self._restarts: dict[str, Mapping[str, Tensor]] = {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -15,8 +16,40 @@ from tienlen_agents.device.network import ActionNetwork, aligned, as_bfloat16
 from tienlen_agents.networks.features import Inputs
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.executor import Executor
-from tienlen_train.rollout import Trajectories
+from tienlen_train.rollout import RolloutJob, Trajectories, rollout
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+class Executor:
+    """Runs the parts of an iteration in threads: rollouts, and the shards of gradient steps.
+
+    Torch and compiled code release the interpreter lock. A subclass can run rollouts on other machines; jobs
+    and results can be pickled.
+
+    Args:
+        num_threads: 1 uses the calling thread alone.
+    """
+
+    def __init__(self, num_threads: int) -> None:
+        self.num_threads = num_threads
+        self._pool = ThreadPoolExecutor(num_threads) if num_threads > 1 else None
+
+    def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
+        """The results, in the order of the items."""
+        if self._pool is None:
+            return list(map(function, items))
+        return list(self._pool.map(function, items))
+
+    def rollouts(self, jobs: Sequence[RolloutJob]) -> Callable[[], list[Trajectories]]:
+        """Start rollouts, where they can be played meanwhile; a function that waits for them."""
+        return lambda: self.map(rollout, jobs)
+
+    def metrics(self, staleness: int) -> dict[str, float]:
+        """Figures after an iteration, none here; `staleness`: of the weights that played it."""
+        return {}
+
 
 # ---------------------------------------------------------------- minibatches
 

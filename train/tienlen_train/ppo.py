@@ -33,8 +33,7 @@ from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
-from tienlen_train.executor import Executor
-from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
+from tienlen_train.learner import Executor, Model, Played, TrajectoryTensors, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Critic, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer

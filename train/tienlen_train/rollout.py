@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
@@ -33,7 +33,6 @@ from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import AnyArray, ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.executor import Executor
 from tienlen_train.teacher import Teachers, teachers_of
 
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
@@ -460,19 +459,18 @@ def check_seats(seat_policies: IntArray, shape: tuple[int, int], num_actors: int
         raise ValueError(f"seat_policies: expected {shape} of 0..{num_actors - 1}")
 
 
-def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Trajectories:
+def join(parts: Sequence[Trajectories], run: Callable[..., Iterable[AnyArray]] = map) -> Trajectories:
     """Join the decisions of several rollouts; games get new numbers, steps do not.
 
     Args:
         parts: the rollouts, at least one.
-        executor: copies the arrays; None for the calling thread.
+        run: copies the arrays, as `map` does.
     """
     if len(parts) == 1:
         return parts[0]
     every = [part.columns() for part in parts]
     arrays = [[columns[name] for columns in every] for name in every[0]]
-    found = map(np.concatenate, arrays) if executor is None else executor.map(np.concatenate, arrays)
-    joined = dict(zip(every[0], found, strict=True))
+    joined = dict(zip(every[0], run(np.concatenate, arrays), strict=True))
     sizes = [len(part) for part in parts]
 
     def offsets(lengths: Sequence[int]) -> IntArray:

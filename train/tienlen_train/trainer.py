@@ -40,12 +40,12 @@ from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
-from tienlen_train.cluster import cluster_executor
+from tienlen_train.cluster import ClusterExecutor, task_pool
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.device import DeviceActor
-from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import (
     DeviceTrajectories,
+    Executor,
     Learner,
     ModelT,
     Played,
@@ -54,7 +54,7 @@ from tienlen_train.learner import (
 )
 from tienlen_train.loop import Trainer
 from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, join, rollout
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, join
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
@@ -102,7 +102,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         if machine is not None:
             self.device = machine.device
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
-        self.executor: Executor = executor or ThreadExecutor(config.threads)
+        self.executor = executor or Executor(config.threads)
         self.variants = None if config.variants is None else parse_variants(config.variants)
         self.pool = OpponentPool(config, config.baseline_names())
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
@@ -170,15 +170,18 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     @contextmanager
     def workplace(self, console: Console) -> Iterator[None]:
         """Where the games are played: in this process, or on the cluster that the settings name."""
-        if self.config.cluster is None:
+        config, here = self.config, self.executor
+        if config.cluster is None:
             yield
             return
-        here = self.executor
-        with cluster_executor(self.config, console) as self.executor:
+        with task_pool(config.cluster, config.agent_names(), console) as pool:
+            executor = ClusterExecutor(pool, config.actors, config.threads, console)
+            self.executor = executor
             try:
                 yield
             finally:
                 self.executor = here
+                executor.cancel()
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -352,28 +355,23 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
         num_parallel = self.config.shards if self.config.threads > 1 else 1
         in_network = played.seconds_acting / num_parallel + end - middle
-        executor: Any = self.executor
-        about = executor.metrics(self.plans.last_staleness) if hasattr(executor, "metrics") else {}
+        about = self.executor.metrics(self.plans.last_staleness)
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
     def play(self) -> Played:
         """Play the rounds of an iteration."""
         plan = self.plans.next(self.iteration)
         parts = plan.results()
-        played: Played = parts[0] if self.actor is not None else join(parts, self.executor)
+        played: Played = parts[0] if self.actor is not None else join(parts, self.executor.map)
         self.pool.update_scores(plan.seating, played.scores)
         return played
 
     def start(self, plan: Plan) -> Callable[[], list[Any]]:
-        """Start to play a plan, if the executor can do that; a function that waits for the rollouts."""
+        """Start to play a plan; a function that waits for the rollouts."""
         jobs, actor = self.jobs(plan), self.actor
         if actor is not None:
             return lambda: [actor.rollout(job) for job in jobs]
-        executor: Any = self.executor
-        if hasattr(executor, "start"):
-            results: Callable[[], list[Any]] = executor.start(rollout, jobs)
-            return results
-        return lambda: self.executor.map(rollout, jobs)
+        return self.executor.rollouts(jobs)
 
     def plan(self, iteration: int) -> Plan:
         """What is played in an iteration, with the present weights."""

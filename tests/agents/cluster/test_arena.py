@@ -28,8 +28,7 @@ from tests.clusters import (
 )
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
-from tienlen_agents.cluster import MOST_JOBS
-from tienlen_agents.cluster.tasks import Identity, NodeRefusedError, is_shipped
+from tienlen_agents.cluster import MOST_JOBS, Identity, NodeRefusedError, is_shipped
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,9 @@ class PoolHere:
         self.sizes = []
 
     def unordered(self, function, items):
-        for item in items:
+        for number, item in enumerate(items):
             self.sizes.append(len(item))
-            yield item, function(item)
+            yield number, item, function(item)
 
 
 def test_a_task_of_ray_plays_several_short_jobs():

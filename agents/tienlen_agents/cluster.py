@@ -1,7 +1,15 @@
-"""Pure functions as Ray tasks, run only by processes that have the expected code, versions and files.
+"""Pure functions as Ray tasks, and a connection to a cluster for the arena and for training.
 
-Ray places the tasks, moves data, and repeats a task whose node or process is lost. Since a function is pure,
-a repeated task gives the same result.
+    from tienlen_agents import arena, cluster
+
+    with cluster.connect("auto", ["heuristic", "policy:runs/a/policy.safetensors"]) as executor:
+        arena.match("heuristic", "policy:runs/a/policy.safetensors", executor=executor)
+
+Only processes that have the expected code, versions and files run a task. Ray places the tasks, moves data,
+and repeats a task whose node or process is lost. Since a function is pure, a repeated task gives the same
+result.
+
+The package ``ray`` is in the extra ``cluster``; it is imported when a cluster is asked for, and not before.
 """
 
 from __future__ import annotations
@@ -9,22 +17,25 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import platform
+import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from tienlen_agents.arena import executors
+from tienlen_agents.arena.chunk import Chunk
 from tienlen_agents.arena.store import ArenaRunError, file_digests
-from tienlen_agents.command import code_digest, versions
+from tienlen_agents.command import code_digest, cpu_name, versions
+from tienlen_env.extras import require
+from tienlen_env.rendering.view import plural
 
 _SHOWN = 12  # characters of a digest in a message
 
@@ -76,7 +87,7 @@ class Identity:
             packages: names of more packages whose sources determine results.
         """
         code = {"tienlen_agents": code_digest()} | {package: code_digest(package) for package in packages}
-        return cls(versions(), code, file_digests(list(names)), processor())
+        return cls(versions(), code, file_digests(list(names)), cpu_name())
 
     def differences(self) -> tuple[str, ...]:
         """What is otherwise in this process; empty if it may play."""
@@ -97,11 +108,6 @@ class Identity:
                 reasons.append(f"the file {path} {where}, expected {digest[:_SHOWN]}")
         return tuple(reasons)
 
-    def refusal(self, node: str) -> Refusal | None:
-        """The answer of this process on a node if it may not play; None if it may."""
-        reasons = self.differences()
-        return Refusal(node, socket.gethostname(), reasons) if reasons else None
-
     @property
     def shipped(self) -> tuple[str, ...]:
         """The files that are sent to the nodes: relative paths below the current folder."""
@@ -119,16 +125,6 @@ def _file_digest(path: str) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-@cache
-def processor() -> str:
-    """The model of the processor, as the system names it."""
-    if os.path.exists("/proc/cpuinfo"):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 ItemT = TypeVar("ItemT")
@@ -168,15 +164,14 @@ def run_here(
     node = ray.get_runtime_context().get_node_id()
     _return_to_files(expected.shipped)
     if _accepted != expected:
-        refusal = expected.refusal(node)
-        if refusal is not None:
-            return refusal
+        if reasons := expected.differences():
+            return Refusal(node, socket.gethostname(), reasons)
         # Agents of an earlier run may have come from other bytes of the same files.
         executors.forget_agents()
         _accepted = expected
     begin = time.perf_counter()
     result = function(item, *shared)
-    return Answer(result, node, processor(), time.perf_counter() - begin)
+    return Answer(result, node, cpu_name(), time.perf_counter() - begin)
 
 
 def _return_to_files(files: Sequence[str]) -> None:
@@ -266,36 +261,33 @@ class TaskPool:
         self._compare_processor(answer.processor)
         return answer
 
-    def unordered(
-        self, function: Callable[[ItemT], ResultT], items: Iterator[ItemT]
-    ) -> Iterator[tuple[ItemT, ResultT]]:
-        """Yield each item with the function's result, as they are finished; few items are taken in advance.
-
-        Raises:
-            see `result`.
-        """
-        return ((item, result) for _, item, result in self._finished(function, enumerate(items)))
-
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
         """The results, in the order of the items.
 
         Raises:
             see `result`.
         """
-        found = {number: result for number, _, result in self._finished(function, enumerate(items))}
+        found = {number: result for number, _, result in self.unordered(function, items)}
         return [found[number] for number in range(len(items))]
 
-    def _finished(
-        self, function: Callable[[ItemT], ResultT], items: Iterator[tuple[int, ItemT]]
+    def unordered(
+        self, function: Callable[[ItemT], ResultT], items: Iterable[ItemT]
     ) -> Iterator[tuple[int, ItemT, ResultT]]:
-        """The numbered items with their results, in any order."""
+        """Yield the number of each item, the item and its result, as they are finished.
+
+        Few items are taken in advance.
+
+        Raises:
+            see `result`.
+        """
         import ray
 
+        numbered = enumerate(items)
         waiting: dict[Any, tuple[int, ItemT]] = {}
         try:
             while True:
                 room = self._room() - len(waiting)
-                for item in islice(items, max(room, 0)):
+                for item in islice(numbered, max(room, 0)):
                     waiting[self.submit(function, item[1])] = item
                 if not waiting:
                     break
@@ -347,3 +339,163 @@ class TaskPool:
                 "networks may play differently there in rare cases",
                 file=sys.stderr,
             )
+
+
+# ---------------------------------------------------------------- the arena and the connection
+
+GROUP_SECONDS: Final = 0.5  # a task of Ray costs milliseconds, so it plays jobs for about this time
+MOST_JOBS: Final = 64  # of one task of Ray
+
+
+def play_group(tasks: Sequence[executors.Task]) -> tuple[list[Chunk], float]:
+    """In a worker process: the chunks of some tasks, and the seconds that they took."""
+    begin = time.perf_counter()
+    return [executors.play_task(task) for task in tasks], time.perf_counter() - begin
+
+
+class RayExecutor:
+    """Plays tasks of the arena on a cluster.
+
+    Args:
+        pool: of the cluster; its identity has the files of all agents.
+    """
+
+    def __init__(self, pool: TaskPool) -> None:
+        self.pool = pool
+        self._group_size = 1
+
+    def play(self, tasks: Iterator[executors.Task]) -> Iterator[tuple[executors.Task, Chunk]]:
+        """Play the tasks as processors of the cluster become free (see `Executor.play`).
+
+        Raises:
+            NodeRefusedError: no node has the versions, the code and the files of this process.
+            ArenaRunError: the cluster lost a task too often.
+            IllegalPlayError: an agent chose an action that is not legal.
+        """
+        for _, group, (chunks, seconds) in self.pool.unordered(play_group, self._groups(tasks)):
+            self._group_size = min(max(int(GROUP_SECONDS * len(group) / seconds), 1), MOST_JOBS)
+            yield from zip(group, chunks, strict=True)
+
+    def _groups(self, tasks: Iterator[executors.Task]) -> Iterator[tuple[executors.Task, ...]]:
+        while group := tuple(islice(tasks, self._group_size)):
+            yield group
+
+
+ANSWER_SECONDS: Final = 10.0  # to wait for a connection
+# One thread for each task: Ray gives a task one processor.
+_ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
+
+class ClusterError(ArenaRunError):
+    """A cluster that cannot be reached or used."""
+
+
+@contextmanager
+def connected(
+    address: str, agents: Sequence[str], packages: Iterable[str] = ()
+) -> Iterator[tuple[TaskPool, str]]:
+    """Connect this process to a Ray cluster.
+
+    Args:
+        address: ``"auto"``: the cluster that this machine is a node of (or that RAY_ADDRESS names);
+            ``"local"``: a new one on this machine, which ends with the connection; else ``HOST:PORT`` of the
+            head node, or ``ray://HOST:PORT`` from a machine that is not a node.
+        agents: see `connect`.
+        packages: see `Identity.here`.
+
+    Yields:
+        What runs functions there, and one line that describes the cluster, with the address of its dashboard.
+
+    Raises:
+        ClusterError: there is no cluster at the address.
+        MissingExtraError: ray is not installed (the extra ``cluster``).
+    """
+    identity = Identity.here(agents, packages)
+    require("ray", "cluster", "--cluster")
+    os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
+    # A run reports no usage to Ray's authors unless the user has chosen so.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        raise ClusterError("this process is connected to a Ray cluster already: end that connection first")
+    _check_answers(address)
+    with ExitStack() as stack:
+        environment: dict[str, Any] = {"env_vars": _ENVIRONMENT}
+        if identity.shipped:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tienlen-")))
+            for name in identity.shipped:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(name, folder / name)
+            environment["working_dir"] = str(folder)
+        try:
+            context = ray.init(
+                address=address,
+                runtime_env=environment,
+                log_to_driver=False,
+                logging_level="ERROR",
+                include_dashboard=None,
+            )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise _no_answer(address, error) from error
+        stack.callback(ray.shutdown)
+        alive = [node for node in ray.nodes() if node["Alive"]]
+        cpus = sum(node["Resources"].get("CPU", 0) for node in alive)
+        text = f"cluster: {plural(len(alive), 'node')}, {plural(int(cpus), 'processor')}"
+        if context.dashboard_url:
+            text += f", dashboard http://{context.dashboard_url}"
+        yield TaskPool(identity), text
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address where nothing listens; Ray would wait for minutes.
+
+    Raises:
+        ClusterError: nothing listens there, or it is not an address.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not colon or not host or not port.isdecimal():
+        raise ClusterError(f"--cluster {address}: expected auto, local, HOST:PORT or ray://HOST:PORT")
+    try:
+        with socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS):
+            pass
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, error) from error
+
+
+def _no_answer(address: str, error: Exception) -> ClusterError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ClusterError(
+        f"--cluster {address}: no Ray cluster answers ({reason}). "
+        "Start one with 'ray start --head', or use --cluster local"
+    )
+
+
+@contextmanager
+def connect(
+    address: str,
+    agents: Sequence[str] = (),
+    *,
+    packages: Iterable[str] = (),
+    quiet: bool = False,
+) -> Iterator[RayExecutor]:
+    """Connect to a Ray cluster; yields an executor for the functions of the arena.
+
+    Args:
+        address: see `connected`.
+        agents: the names of all agents that will play. Files that they mention are sent to the nodes if their
+            paths are relative, and are expected at the same path on every node if they are absolute.
+        packages: see `Identity.here`.
+        quiet: print nothing.
+
+    Raises:
+        ClusterError, MissingExtraError: see `connected`.
+    """
+    with connected(address, agents, packages) as (pool, text):
+        if not quiet:
+            print(text, file=sys.stderr)
+        yield RayExecutor(pool)
+        if not quiet:
+            print(pool.summary(), file=sys.stderr)
