@@ -24,7 +24,8 @@ from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train import league
 from tienlen_train.config import DivergenceError, RunError
-from tienlen_train.league import LeagueConfig, Member, Population, Table, payoff, show, train_league
+from tienlen_train.league import LeagueConfig, Member, Population, Table, payoff, show
+from tienlen_train.loop import train
 
 SMALL: dict[str, Any] = {
     **SMALL_NETWORK,
@@ -37,7 +38,7 @@ SMALL: dict[str, Any] = {
 
 def a_league(out: Path, **settings: Any) -> Population:
     config = LeagueConfig(**{**SMALL, **settings}, out=str(out))
-    return train_league(config, Console(quiet=True))[0]
+    return train(Population, config, Console(quiet=True))[0]
 
 
 @pytest.fixture(scope="module")

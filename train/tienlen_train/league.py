@@ -48,7 +48,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_train.cluster import task_pool
 from tienlen_train.config import command
 from tienlen_train.learner import Executor
-from tienlen_train.loop import Metrics, Task, make_console, run_in_folder
+from tienlen_train.loop import Metrics, Task, make_console, prepare_process, train
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import parse_run_args, write_atomic, writing
@@ -258,7 +258,7 @@ class TrainingSegment(NamedTuple):
 
 def train_segment(segment: TrainingSegment) -> Trained:
     """Train a learner for the iterations of a generation; depends on the segment alone."""
-    PPOTrainer.prepare_process(segment.config)
+    prepare_process()
     trainer = PPOTrainer(segment.config)
     if segment.before is not None:
         trainer.restore(segment.before.iteration, {**segment.before.state, **_NO_SNAPSHOTS})
@@ -299,6 +299,8 @@ def payoff(pair: tuple[Network, Network], rules: AnyRules, num_deals: int, seed:
 
 class Population(Task):
     """The learners and their past selves.
+
+    The run folder has the files of every run, `league.json` with the table, and the policies of all members.
 
     Args:
         config: the settings.
@@ -498,25 +500,12 @@ def _tensors(network: Network) -> dict[str, Tensor]:
     return {name: torch.from_numpy(value) for name, value in network.tensors.items()}
 
 
-def train_league(config: LeagueConfig, console: Console) -> tuple[Population, Path]:
-    """Start or continue a population; see `tienlen_train.loop.run_in_folder`.
-
-    The folder has the files of every run, `league.json` with the table, and the policies of all members.
-    """
-
-    def make() -> Population:
-        PPOTrainer.prepare_process(config)
-        return Population(config)
-
-    return run_in_folder(make, config, console)
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train a population, and report who exploits whom."""
     config = parse_run_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
     console = make_console()
-    population, out = train_league(config, console)
+    population, out = train(Population, config, console)
     best = population.table.best()
     console.print(f"run folder: {out}")
     console.print(f"hardest to exploit: policy:{out / 'policies' / best.label}.safetensors")

@@ -34,7 +34,7 @@ FILE_WIDTH: Final = 160  # columns of tables in a file
 
 
 class Task(ABC):
-    """What `run_in_folder` runs: a trainer or a population.
+    """What `train` runs: a trainer or a population.
 
     Args:
         config: the settings.
@@ -110,9 +110,24 @@ def make_console() -> Console:
     return found if found.is_terminal else Console(width=FILE_WIDTH, soft_wrap=True)
 
 
-def run_in_folder(
-    make_task: Callable[[], TaskT], config: SelfPlayConfig, console: Console
-) -> tuple[TaskT, Path]:
+def prepare_process() -> None:
+    """Let torch use one thread per shard, and the process reuse the memory of large freed arrays.
+
+    Memory is kept if the C library is glibc. Otherwise it is returned to the system and paged in again in
+    every iteration, a tenth of the time.
+    """
+    # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
+    torch.set_num_threads(1)
+    trim_threshold, top_pad, mmap_max = -1, -2, -4  # of malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
+        mallopt(setting, value)
+
+
+def train(make_task: type[TaskT], config: SelfPlayConfig, console: Console) -> tuple[TaskT, Path]:
     """Start or continue a run; returns the task and its run folder.
 
     When it returns, the policy files in the folder are those of its last checkpoint. The same holds when it
@@ -131,7 +146,8 @@ def run_in_folder(
     """
     if config.resume and config.out is not None:
         check_resumable(Path(config.out))
-    task = make_task()
+    prepare_process()
+    task = make_task(config)
     out = Path(config.out or f"runs/{task.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     with (
         lock_run_folder(out, *task.folders),
@@ -250,13 +266,6 @@ class Trainer(Task):
         except ValueError as error:
             self.config.refuse("eval_exact", f"expected False: {error}")
         return build(game)
-
-    @classmethod
-    def prepare_process(cls, config: SelfPlayConfig) -> None:
-        """Reuse the memory of freed arrays, and let torch use one thread per shard."""
-        keep_memory()
-        # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
-        torch.set_num_threads(1)
 
     @abstractmethod
     def play_and_learn(self) -> dict[str, float]:
@@ -457,33 +466,6 @@ class Trainer(Task):
 
         with bar:
             yield show
-
-
-def keep_memory() -> None:
-    """Let the process reuse the memory of large freed arrays, if the C library is glibc.
-
-    Otherwise it is returned to the system and paged in again in every iteration, a tenth of the time.
-    """
-    trim_threshold, top_pad, mmap_max = -1, -2, -4  # of malloc.h
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
-        mallopt(setting, value)
-
-
-TrainerT = TypeVar("TrainerT", bound=Trainer)
-
-
-def train(make_trainer: type[TrainerT], config: SelfPlayConfig, console: Console) -> tuple[TrainerT, Path]:
-    """Start or continue the run of a trainer; see `run_in_folder`."""
-
-    def make() -> TrainerT:
-        make_trainer.prepare_process(config)
-        return make_trainer(config)
-
-    return run_in_folder(make, config, console)
 
 
 def training_command(

@@ -27,7 +27,8 @@ from tests.clusters import (
     without_times,
 )
 from tienlen_agents import arena, cluster
-from tienlen_train.league import LeagueConfig, train_league
+from tienlen_train.league import LeagueConfig, Population
+from tienlen_train.loop import train
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_a_population(nodes, tmp_path, monkeypatch):
     for name, where in (("alone", {}), ("cluster", {"cluster": nodes.address})):
         out = tmp_path / name
         settings = {**shared, "generations": 2, "iterations": 1, "payoff_deals": 4}
-        train_league(LeagueConfig(**settings, **where, out=str(out)), Console(quiet=True))
+        train(Population, LeagueConfig(**settings, **where, out=str(out)), Console(quiet=True))
         files = [out / "league.json", *sorted((out / "policies").iterdir())]
         found.append({path.name: path.read_bytes() for path in files})
     assert len(found[0]) == 1 + 4

@@ -28,6 +28,7 @@ from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.shipped import shipped
 from tienlen_env.games.registry import get_rules
 from tienlen_train.benchmarks.gpu_environment import Figure, GpuConfig, Row
+from tienlen_train.loop import prepare_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 # The run of `make train` with the minibatches of a device; everything else is the same.
@@ -103,7 +104,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
         settings: of the run.
     """
     config = PPOConfig(**{"device": "cpu", "decisions": 10**12, **settings})
-    PPOTrainer.prepare_process(config)
+    prepare_process()
     trainer = PPOTrainer(config, machine=machine)
     trainer.iterate()
     before, seconds = trainer.num_decisions, trainer.seconds
@@ -130,7 +131,7 @@ def training_run(
 ) -> tuple[Figure, Figure]:
     """Seconds of a whole run, and its points alone against three of the rule-based agent at the end."""
     config = PPOConfig(**{"device": "cpu", **settings})
-    PPOTrainer.prepare_process(config)
+    prepare_process()
     few = replace(config, num_games=min(config.num_games, 64), batch_size=256, shards=1)
     PPOTrainer(few, machine=machine).iterate()  # compiles
     trainer = PPOTrainer(config, machine=machine)

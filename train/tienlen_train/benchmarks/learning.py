@@ -28,7 +28,7 @@ from tienlen_agents.settings import parse_args
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks import BenchConfig, new_table, write_result
 from tienlen_train.config import command
-from tienlen_train.loop import keep_memory
+from tienlen_train.loop import prepare_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 
@@ -130,8 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the JSON."""
     config = parse_args(LearningBenchConfig, __doc__, argv)
     console = Console()
-    keep_memory()
-    torch.set_num_threads(1)
+    prepare_process()
     torch.distributions.Distribution.set_default_validate_args(False)
     rows = {name: make() for name, make in ROWS.items() if config.only in name}
     rates: dict[str, list[float]] = {name: [] for name in rows}

@@ -33,7 +33,7 @@ from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, 
 from tienlen_train.benchmarks import new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.loop import Trainer, make_console
+from tienlen_train.loop import Trainer, make_console, prepare_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 POINTS: Final = 5  # measurements of a run, the last at its end, each after twice as much as the one before
@@ -107,7 +107,7 @@ def learn(name: str, rules: str, seed: int, decisions: int) -> Iterator[Point]:
     make, settings = LEARNERS[name]
     config_class = PPOConfig if make is PPOTrainer else DMCConfig
     config = config_class(**settings, rules=rules, seed=seed, decisions=decisions)
-    make.prepare_process(config)
+    prepare_process()
     trainer = cast("type[Trainer]", make)(config)
     due = [decisions / GROWTH**k for k in range(POINTS)]
     while not trainer.is_done:
