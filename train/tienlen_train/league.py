@@ -46,12 +46,11 @@ from tienlen_agents.networks.network import Network
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.cluster import task_pool
-from tienlen_train.config import command
 from tienlen_train.learner import Executor
-from tienlen_train.loop import Metrics, Task, make_console, prepare_process, train
+from tienlen_train.loop import Metrics, Task, prepare_process, training_command
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import parse_run_args, write_atomic, writing
+from tienlen_train.runs import write_atomic, writing
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 POLICIES: Final = "policies"  # the folder of the members' files
@@ -270,9 +269,8 @@ def train_segment(segment: TrainingSegment) -> Trained:
         if _stop.is_set():
             raise RuntimeError("the run has ended")
         metrics = trainer.iterate()
-    weights = {name: value.detach().cpu().clone() for name, value in trainer.network.state_dict().items()}
     state = {name: value for name, value in trainer.state().items() if name not in _NO_SNAPSHOTS}
-    return Trained(trainer.iteration, state, weights, metrics)
+    return Trained(trainer.iteration, state, trainer.policy_weights(), metrics)
 
 
 _NO_SNAPSHOTS: Final[Mapping[str, Any]] = {
@@ -487,6 +485,12 @@ class Population(Task):
 
         yield show_generation
 
+    def finish(self, out: Path, console: Console) -> None:
+        """Name the policy that is the hardest to exploit."""
+        console.print(f"run folder: {out}")
+        path = out / POLICIES / self.table.best().label
+        console.print(f"hardest to exploit: policy:{path}.safetensors")
+
 
 _SHOWN: Final = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained_variance")
 
@@ -500,16 +504,7 @@ def _tensors(network: Network) -> dict[str, Tensor]:
     return {name: torch.from_numpy(value) for name, value in network.tensors.items()}
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train a population, and report who exploits whom."""
-    config = parse_run_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
-    console = make_console()
-    population, out = train(Population, config, console)
-    best = population.table.best()
-    console.print(f"run folder: {out}")
-    console.print(f"hardest to exploit: policy:{out / 'policies' / best.label}.safetensors")
-    return 0
+main = training_command(Population, LeagueConfig, "Train a population of main learners and exploiters.")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         return ActorCritic(network, num_inputs, self.config.critic_width)
 
     def drawing_agent(self) -> NetworkAgent:
-        """See `Trainer.drawing_agent`."""
+        """See `SelfPlayTrainer.drawing_agent`."""
         return replace(self.agent(), sample=True)
 
     def values(self, tensors: TrajectoryTensors) -> Any:

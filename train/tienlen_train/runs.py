@@ -28,7 +28,7 @@ from tienlen_agents import files
 from tienlen_agents.command import command_line, versions
 from tienlen_agents.settings import Config, ConfigT, parse_args, settings_of
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.config import DivergenceError, RunError
+from tienlen_train.config import RunError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -55,26 +55,6 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-@contextmanager
-def restoring(path: Path) -> Iterator[None]:
-    """Turn the errors of a state that is restored into one that a run reports in one line.
-
-    Args:
-        path: the checkpoint whose state is restored in the block.
-
-    Raises:
-        RunError: the weights are not finite, or the state is not that of such a run.
-    """
-    try:
-        yield
-    except DivergenceError as error:
-        raise RunError(
-            f"{path} holds the weights of a run that has diverged: remove it to use the one before"
-        ) from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-        raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error
 
 
 def write_atomic(path: Path, data: bytes) -> None:

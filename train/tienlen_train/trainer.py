@@ -1,4 +1,4 @@
-"""Self-play: a trainer that plays whole rounds with an `ActionNetwork` in all learning seats.
+"""Runs of one policy: a trainer that plays whole rounds with an `ActionNetwork` in all learning seats.
 
 The rounds are those of `tienlen_train.rollout`, the opponents those of `tienlen_train.opponent_pool`.
 
@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, ClassVar, Final, Generic
 
 import numpy as np
 import torch
 from rich.console import Console
-from rich.table import Table
+from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents import arena
@@ -31,9 +32,12 @@ from tienlen_agents.device import cuda_machine
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import can_choose
+from tienlen_agents.exact import build, measure, policy_of, small_game
+from tienlen_agents.exact.plan import check_fits, plan
+from tienlen_agents.exact.tree import Tree
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.general import Objective, fitted, generalised
+from tienlen_agents.networks.general import fitted, generalised
 from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
 from tienlen_agents.settings import several_files
 from tienlen_env import SMALL_GAMES
@@ -41,7 +45,7 @@ from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_train.cluster import ClusterExecutor, task_pool
-from tienlen_train.config import SelfPlayConfig
+from tienlen_train.config import DivergenceError, SelfPlayConfig
 from tienlen_train.device import DeviceActor
 from tienlen_train.learner import (
     DeviceTrajectories,
@@ -52,16 +56,25 @@ from tienlen_train.learner import (
     TrajectoryTensors,
     minibatches,
 )
-from tienlen_train.loop import Trainer
+from tienlen_train.loop import Metrics, Task, progress_bar
 from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
 from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, join
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.teacher import teachers_of
-from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
+from tienlen_train.variants import (
+    Variant,
+    in_every_variant,
+    mixed_variant,
+    parse_variants,
+    reward_scale,
+    variants_table,
+)
+
+LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
 
 
-class SelfPlayTrainer(Trainer, Generic[ModelT]):
-    """A run where an `ActionNetwork` has all learning seats.
+class SelfPlayTrainer(Task, Generic[ModelT]):
+    """A run of one policy: an `ActionNetwork` has all learning seats.
 
     Args:
         config: the settings.
@@ -69,6 +82,13 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         machine: plays and learns there, whatever the device of the settings; None for what the settings say.
 
     Attributes:
+        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
+            the end also with random.
+        num_decisions: number of decisions so far.
+        num_games: number of games so far.
+        seconds: wall time of all iterations so far.
+        cpu_seconds: processor time of all iterations so far.
+        scores: the last quick comparison.
         variants: of a general network, None for ``mixed``; None for a network of one variant.
         actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
@@ -81,6 +101,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         inverse_temperature: factor on the logits in rollouts.
     """
 
+    policy_file: ClassVar[str] = "policy.safetensors"
     config: SelfPlayConfig
     critic: Critic = "own"
     with_action_values: bool = False
@@ -94,6 +115,13 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     ) -> None:
         super().__init__(config)
         self.features = features_of(self.rules)
+        self.eval_opponents: Sequence[str] = self.features.eval_opponents
+        self.num_decisions = 0
+        self.num_games = 0
+        self.seconds = 0.0
+        self.cpu_seconds = 0.0
+        self.scores: Metrics = {}
+        self._tree = self._build_tree() if config.eval_exact else None
         if config.device == "cuda" and not torch.cuda.is_available():
             config.refuse("device", "expected auto or cpu, because torch finds no CUDA device here")
         self.device = torch.device(
@@ -120,6 +148,14 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.learner = Learner(model, config, self.device, self.executor, num_shards)
         self.network.for_device = self.actor is not None
         self.plans = Plans(config.staleness, self.plan, self.start)
+
+    def _build_tree(self) -> Tree:
+        try:
+            game = small_game(self.rules)
+            check_fits(plan(game, "agents"))
+        except ValueError as error:
+            self.config.refuse("eval_exact", f"expected False: {error}")
+        return build(game)
 
     def _check_teachers(self) -> None:
         """Refuse teachers that do not exist, and a variant that none of them plays."""
@@ -236,8 +272,12 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         seed = (config.seed, self.iteration, 1)
         return minibatches(played, seed, config.batch_size, config.update_epochs)
 
+    def autocast(self) -> torch.autocast:
+        """The precision of forward passes."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16)
+
     @property
-    def weights(self) -> Iterable[torch.Tensor]:
+    def weights(self) -> Iterable[Tensor]:
         """The weights of the policy and of what is trained with it."""
         return self.learner.model.parameters()
 
@@ -245,6 +285,18 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def network(self) -> ActionNetwork:
         """The policy's network."""
         return self.learner.model.network
+
+    def policy_weights(self) -> dict[str, Tensor]:
+        """A copy of the weights of the policy, on the CPU."""
+        return {name: value.detach().cpu().clone() for name, value in self.network.state_dict().items()}
+
+    def agent(self) -> NetworkAgent:
+        """A copy of the current policy."""
+        return NetworkAgent(self.network.to_network(), self.name)
+
+    def drawing_agent(self) -> NetworkAgent:
+        """The current policy with the probabilities of its actions, if it is one that draws them."""
+        return self.agent()
 
     @property
     def description(self) -> str:
@@ -264,86 +316,61 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             f"{self.config.decisions:,} decisions{where}, in {precision}"
         )
 
-    def agent(self) -> NetworkAgent:
-        """A copy of the current policy."""
-        return NetworkAgent(self.network.to_network(), self.name)
+    @property
+    def progress(self) -> float:
+        """0 at the start, 1 at the end."""
+        return min(self.num_decisions / self.config.decisions, 1.0)
 
-    def save(self, out: Path) -> None:
-        """Write the current policy to the run folder."""
-        path = out / self.policy_file
-        with writing(path):
-            self.agent().save(path)
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has ended."""
+        return self.progress == 1 or 0 < self.config.stop_after <= self.iteration
 
-    def evaluate(self) -> dict[str, float]:
-        """See `Trainer.evaluate`; a general network meets the baseline in every variant."""
-        if self.variants is None:
-            return super().evaluate()
-        found = {}
-        for line in self._in_every_variant(self.config.eval_deals, self.config.seed + 1_000_000):
-            against = f"{line['opponent']}_{line['variant']}"
-            found[f"{line['figure']}_v_{against}"] = line["mean"]
-            found[f"firsts_v_{against}"] = line["first"]
-        return found
+    @property
+    def lr_factor(self) -> float:
+        """Factor on the learning rate: 1 at the start, falls linearly to a tenth at the end."""
+        return 1 - 0.9 * self.progress
 
-    def report(self, out: Path, console: Console) -> None:
-        """See `Trainer.report`; of a general network ``variants.csv`` has a line for each variant."""
-        if self.variants is None:
-            super().report(out, console)
-            return
-        lines = list(self._in_every_variant(self.config.final_deals, self.config.seed + 2_000_000))
-        title = f"alone against {lines[0]['opponent']} in all other seats"
-        table = Table("variant", title=title, title_justify="left", box=None)
-        for name in ("a round", "parity", "first %"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for line in lines:
-            table.add_row(
-                line["variant"],
-                f"{line['mean']:.3f} ± {line['half_width']:.3f} {line['figure']}",
-                f"{line['parity']:.2f}",
-                f"{100 * line['first']:.1f} ± {100 * line['first_half_width']:.1f}",
-            )
-        console.print(table)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-        write_atomic(out / "variants.csv", text.getvalue().encode())
+    def advance(self) -> Metrics:
+        """An iteration, and every few iterations a quick comparison; the metrics."""
+        metrics, every = self.iterate(), self.config.eval_every
+        is_due = every > 0 and self.iteration % every == 0
+        if is_due and not self.is_done:
+            self.scores = self.evaluate()
+            metrics.update(self.scores)
+        if self._tree is not None and (is_due or self.is_done):
+            metrics["nash_conv"] = self.nash_conv()
+        return metrics
 
-    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[dict[str, Any]]:
-        """The policy alone against the baseline, in every variant that has a name: the columns of the table.
+    def iterate(self) -> dict[str, float]:
+        """Play and learn once; the metrics.
 
-        Args:
-            num_deals: of each match.
-            seed: of the deals.
+        Raises:
+            DivergenceError: see `check_finite`.
         """
-        network = self.network.to_network()
-        baseline = tienlen_agents.load(self.features.baseline or "random")
-        for variant in filter(None, self.variants or ()):
-            objective: Objective = "payments" if variant.reward == "payments" else "points"
-            agent = NetworkAgent(network, self.name, objective=objective)
-            result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
-            score = result.scores[0]
-            # Payments count where they are the objective.
-            main, parity = score.points, result.parity_points
-            if objective == "payments" and score.units is not None:
-                main, parity = score.units, 0.0
-            yield {
-                "variant": variant.name,
-                "opponent": result.names[1],
-                "figure": "points" if main is score.points else "units",
-                "mean": main.mean,
-                "half_width": main.half_width,
-                "parity": parity,
-                "first": score.first.mean,
-                "first_half_width": score.first.half_width,
-            }
-
-    def autocast(self) -> torch.autocast:
-        """The precision of forward passes."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16)
+        begin, begin_cpu, before = time.perf_counter(), time.process_time(), self.num_decisions
+        try:
+            metrics = self.play_and_learn()
+        except FloatingPointError as error:
+            raise self._divergence(str(error)) from error
+        self.check_finite(metrics)
+        seconds = time.perf_counter() - begin
+        self.iteration += 1
+        self.seconds += seconds
+        self.cpu_seconds += time.process_time() - begin_cpu
+        config = self.config
+        if config.snapshot_share > 0 and self.iteration % config.snapshot_every == 0:
+            self.pool.add(self.iteration, self.policy_weights())
+        return {
+            "decisions": self.num_decisions,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "decisions_per_second": (self.num_decisions - before) / seconds,
+            **metrics,
+        }
 
     def play_and_learn(self) -> dict[str, float]:
-        """One iteration; its metrics."""
+        """One iteration, which adds to `num_decisions` and `num_games`; its metrics."""
         begin = time.perf_counter()
         played = self.play()
         middle = time.perf_counter()
@@ -380,8 +407,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
         seating = self.pool.seat(rng, self._table_sizes(iteration))
         opponent_seeds = tuple(int(rng.integers(2**31)) for _ in self.pool.baselines)
-        weights = {name: value.detach().cpu().clone() for name, value in self.network.state_dict().items()}
-        return Plan(iteration, keys, seating, opponent_seeds, self.iteration, weights)
+        return Plan(iteration, keys, seating, opponent_seeds, self.iteration, self.policy_weights())
 
     def parts(self) -> list[IntArray]:
         """The games of each shard: indices; a device has one shard."""
@@ -439,25 +465,142 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             for shard, (part, variant) in enumerate(zip(self.parts(), variants, strict=True))
         ]
 
-    def end_iteration(self) -> None:
-        """Take a snapshot, every few iterations."""
-        config = self.config
-        if config.snapshot_share > 0 and self.iteration % config.snapshot_every == 0:
-            state = self.network.state_dict()
-            weights = {name: value.detach().cpu().clone() for name, value in state.items()}
-            self.pool.add(self.iteration, weights)
+    def check_finite(self, metrics: Mapping[str, float]) -> None:
+        """Refuse to go on with numbers that are not finite, or weights that will soon make such numbers.
+
+        Raises:
+            DivergenceError: a metric is not finite, or a weight is not in -LARGEST..LARGEST.
+        """
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise self._divergence(f"{name} is {value}")
+        for weights in self.weights:
+            if not bool((weights.detach().abs() <= LARGEST).all()):  # False for NaN, too
+                raise self._divergence(f"a weight is not in -{LARGEST:g}..{LARGEST:g}")
+
+    def _divergence(self, what: str) -> DivergenceError:
+        return DivergenceError(
+            f"the run has diverged in iteration {self.iteration + 1}: {what}. The checkpoints and the policy "
+            "are of before; start another run with a smaller --learning-rate"
+        )
+
+    def evaluate(self) -> dict[str, float]:
+        """The quick comparison, on deals of its own.
+
+        Returns:
+            Points, units of payments and first places against the `eval_opponents`; those of a general
+            network against the baseline in every variant.
+        """
+        found = {}
+        num_deals, seed = self.config.eval_deals, self.config.seed + 1_000_000
+        if self.variants is not None:
+            for line in self._in_every_variant(num_deals, seed):
+                against = f"{line['opponent']}_{line['variant']}"
+                found[f"{line['figure']}_v_{against}"] = line["mean"]
+                found[f"firsts_v_{against}"] = line["first"]
+            return found
+        for name in self.eval_opponents:
+            opponent = tienlen_agents.load(name)
+            result = arena.match(self.agent(), opponent, rules=self.rules, num_deals=num_deals, seed=seed)
+            score = result.scores[0]
+            found[f"points_v_{name}"] = score.points.mean
+            if score.units is not None:
+                found[f"units_v_{name}"] = score.units.mean
+            found[f"firsts_v_{name}"] = score.first.mean
+        return found
+
+    def report(self, out: Path, console: Console) -> None:
+        """Compare the policy on held-out duplicate deals; print and write the result table.
+
+        That of a general network, ``variants.csv``, has a line for each variant.
+        """
+        num_deals, seed = self.config.final_deals, self.config.seed + 2_000_000
+        if self.variants is not None:
+            lines = list(self._in_every_variant(num_deals, seed))
+            console.print(variants_table(lines))
+            text = io.StringIO()
+            writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+            write_atomic(out / "variants.csv", text.getvalue().encode())
+            return
+        report = arena.compare(
+            self.agent(),
+            [tienlen_agents.load(name) for name in dict.fromkeys(("random", *self.eval_opponents))],
+            rules=self.rules,
+            num_deals=num_deals,
+            seed=seed,
+            mixed=False,
+        )
+        report.print(console)
+        report.write(out)
+
+    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[dict[str, Any]]:
+        """See `in_every_variant`: the policy against the baseline."""
+        baseline = tienlen_agents.load(self.features.baseline or "random")
+        return in_every_variant(self.agent(), baseline, self.variants or (), num_deals, seed)
+
+    def nash_conv(self) -> float:
+        """NashConv of the current policy, with the probabilities that it draws from; needs `eval_exact`."""
+        if self._tree is None:
+            raise ValueError("eval_exact=False: expected True")
+        return measure(self._tree, policy_of(self._tree, self.drawing_agent())).nash_conv
 
     def state(self) -> dict[str, Any]:
         """The contents of a checkpoint."""
-        return {**self.learner.state(), **super().state(), **self.pool.state(), **self.plans.state()}
+        return {
+            **self.learner.state(),
+            "num_decisions": self.num_decisions,
+            "num_games": self.num_games,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            **self.pool.state(),
+            **self.plans.state(),
+        }
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
-        super().restore(iteration, state)
+        self.iteration = iteration
+        self.num_decisions = int(state["num_decisions"])
+        self.num_games = int(state["num_games"])
+        self.seconds = float(state["seconds"])
+        self.cpu_seconds = float(state["cpu_seconds"])
         self.learner.restore(state)
         self.pool.restore(state)
         self.plans.restore(state, self.pool)
         self.check_finite({})
+
+    def save(self, out: Path) -> None:
+        """Write the current policy to the run folder."""
+        path = out / self.policy_file
+        with writing(path):
+            self.agent().save(path)
+
+    @contextmanager
+    def display(self, console: Console) -> Iterator[Callable[[Metrics], None]]:
+        """See `progress_bar`; with the last quick comparison."""
+        with progress_bar(console, self.config.decisions, self.num_decisions) as show:
+
+            def show_iteration(metrics: Metrics) -> None:
+                has_units = any(name.startswith("units_v_") for name in self.scores)
+                figure = "units_v_" if has_units else "points_v_"
+                score = "  ".join(
+                    f"{value:.2f} v. {name.removeprefix(figure)}"
+                    for name, value in self.scores.items()
+                    if name.startswith(figure)
+                )
+                rate = metrics["decisions_per_second"]
+                show(self.num_decisions, self.num_games, rate, self.iteration, score, self.is_done)
+
+            yield show_iteration
+
+    def finish(self, out: Path, console: Console) -> None:
+        """Compare the policy with other agents, and say how to play with it."""
+        if self.config.final_deals:
+            self.report(out, console)
+        console.print(f"run folder: {out}")
+        policy = f"policy:{out / self.policy_file}"
+        console.print(f"play with it: tienlen_agents.load({policy!r})")
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:

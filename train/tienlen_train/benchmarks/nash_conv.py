@@ -33,8 +33,9 @@ from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, 
 from tienlen_train.benchmarks import new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.loop import Trainer, make_console, prepare_process
+from tienlen_train.loop import make_console, prepare_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
+from tienlen_train.trainer import SelfPlayTrainer
 
 POINTS: Final = 5  # measurements of a run, the last at its end, each after twice as much as the one before
 GROWTH: Final = 2.0
@@ -108,7 +109,7 @@ def learn(name: str, rules: str, seed: int, decisions: int) -> Iterator[Point]:
     config_class = PPOConfig if make is PPOTrainer else DMCConfig
     config = config_class(**settings, rules=rules, seed=seed, decisions=decisions)
     prepare_process()
-    trainer = cast("type[Trainer]", make)(config)
+    trainer = cast("type[SelfPlayTrainer[Any]]", make)(config)
     due = [decisions / GROWTH**k for k in range(POINTS)]
     while not trainer.is_done:
         trainer.iterate()
