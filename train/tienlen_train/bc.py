@@ -157,9 +157,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         def loss(model: Model, decisions: Any) -> tuple[Tensor, Tensor]:
             batch = tensors.gather(decisions)
             with self.autocast():
-                logits = model.network(
-                    batch.observation, batch.action_features, batch.segment_ids, batch.prior
-                )
+                logits = model.logits(batch)
             log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions))
             own = log_probabilities[batch.chosen]
             with torch.no_grad():
@@ -168,9 +166,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
                 accuracy = (own == best).float().mean()
             return -own.mean(), torch.stack([-own.mean().detach(), accuracy])
 
-        self.learner.set_learning_rate(self.config.learning_rate * self.lr_factor)
-        means = self.learner.train(loss, self.epochs(played))
-        return dict(zip(("loss", "accuracy"), means, strict=True))
+        return self.take_steps(loss, ("loss", "accuracy"), played)
 
 
 main = training_command(BCTrainer, BCConfig, "Learn the choices in a data set; compare the policy.")

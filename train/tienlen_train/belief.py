@@ -28,7 +28,7 @@ from tienlen_agents.settings import setting
 from tienlen_train.config import WIDTH, SelfPlayConfig
 from tienlen_train.learner import Model, Played
 from tienlen_train.loop import training_command
-from tienlen_train.rollout import Critic, Trajectories
+from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -53,6 +53,10 @@ class BeliefConfig(SelfPlayConfig):
     snapshot_share: float = 0.0
     eval_every: int = 0
     final_deals: int = 0
+
+    def rollout_options(self) -> dict[str, Any]:
+        """The hidden hands are the targets."""
+        return {"critic": "hands"}
 
     def __post_init__(self) -> None:
         """Check what belief networks need."""
@@ -79,7 +83,6 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
     """Regression of the hidden hands."""
 
     name: ClassVar[str] = "belief"
-    critic: Critic = "hands"
     config: BeliefConfig
 
     def make_network(self) -> ActionNetwork:
@@ -107,7 +110,6 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
             ``true_owner``: the mean probability of the true location of a card.
         """
         assert isinstance(played, Trajectories)  # general networks are trained on the processor
-        config = self.config
         observation = torch.from_numpy(played.inputs.observation)
         owners = torch.from_numpy(self._owners(played))
 
@@ -129,9 +131,7 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
                 probability = (log_probability.exp() * per_card).sum() / len(decisions)
             return total, torch.stack([total.detach(), gain, probability])
 
-        self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        means = self.learner.train(loss, self.epochs(played))
-        return dict(zip(("loss", "gain", "true_owner"), means, strict=True))
+        return self.take_steps(loss, ("loss", "gain", "true_owner"), played)
 
     def _owners(self, trajectories: Trajectories) -> npt.NDArray[np.float32]:
         """Who holds each card: float32 (n, opponents + 1, C) of 0 and 1, the undealt cards last."""

@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 import functools
 import sys
-from collections.abc import Sequence
-from typing import ClassVar, Final, Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final, Literal
 
 from tienlen_agents.command import Interrupted, interruptible
 from tienlen_agents.networks.features import Prior, features_of
@@ -192,6 +192,10 @@ class SelfPlayConfig(Config):
         start = [f"policy:{path}" for path in several_files(self.start_from or "")]
         return (*start, *self.baseline_names())
 
+    def rollout_options(self) -> dict[str, Any]:
+        """What the algorithm needs of rollouts: fields of `tienlen_train.rollout.RolloutJob`."""
+        return {}
+
     def variant(self) -> AnyRules:
         """The rules of the run; with `variants`, the first of them.
 
@@ -218,11 +222,8 @@ class DivergenceError(RunError):
     """A run whose loss, weights or metrics are not finite any more."""
 
 
-class Main(Protocol):
-    """The ``main`` of a command."""
-
-    def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Run it with `argv`, or the arguments of the process; the exit code."""
+# The ``main`` of a command: runs it with `argv`, None for the arguments of the process; the exit code.
+Main = Callable[..., int]
 
 
 def command(main: Main) -> Main:

@@ -23,11 +23,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_agents.settings import Range, setting
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.learner import Executor, Model, Played, advantages
+from tienlen_train.learner import Model, Played, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -47,6 +46,13 @@ class DMCConfig(SelfPlayConfig):
     temperature: float = setting(0.15, Range(0, 1e6, above=True))
     inverse_temperature: float = setting(3.0, Range(0, 1e6, above=True))
 
+    def rollout_options(self) -> dict[str, Any]:
+        """See `SelfPlayConfig.rollout_options`."""
+        return {
+            "inverse_temperature": self.inverse_temperature,
+            "with_action_values": self.returns == "counterfactual",
+        }
+
 
 class DMCTrainer(SelfPlayTrainer[Model]):
     """Regression of returns."""
@@ -54,17 +60,10 @@ class DMCTrainer(SelfPlayTrainer[Model]):
     name: ClassVar[str] = "dmc"
     config: DMCConfig
 
-    def __init__(
-        self, config: DMCConfig, executor: Executor | None = None, machine: TorchMachine | None = None
-    ) -> None:
-        self.inverse_temperature = config.inverse_temperature
-        self.with_action_values = config.returns == "counterfactual"
-        super().__init__(config, executor, machine)
-        if self.with_action_values and self.features.returns is None:
-            raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
-
     def make_model(self, network: ActionNetwork) -> Model:
         """The policy's network alone: its scores are the returns."""
+        if self.config.returns == "counterfactual" and self.features.returns is None:
+            raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
         return Model(network)
 
     def learn(self, played: Played) -> dict[str, float]:
@@ -81,9 +80,7 @@ class DMCTrainer(SelfPlayTrainer[Model]):
             batch = tensors.gather(decisions)
             in_order = batch.num_legal if model.network.for_device else None
             with self.autocast():
-                logits = model.network(
-                    batch.observation, batch.action_features, batch.segment_ids, batch.prior, in_order
-                )
+                logits = model.logits(batch)
             predicted = logits * config.temperature
             if is_played:
                 wanted = target.index_select(0, batch.decisions)
@@ -105,9 +102,7 @@ class DMCTrainer(SelfPlayTrainer[Model]):
                 entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
             return total, torch.stack([total.detach(), entropy])
 
-        self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        means = self.learner.train(loss, self.epochs(played))
-        return dict(zip(("loss", "entropy"), means, strict=True))
+        return self.take_steps(loss, ("loss", "entropy"), played)
 
 
 main = training_command(

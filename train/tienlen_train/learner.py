@@ -281,6 +281,14 @@ class Model(nn.Module):
         super().__init__()
         self.network = network
 
+    def logits(self, batch: Minibatch) -> Tensor:
+        """The scores of the legal actions, float32 (M,)."""
+        num_legal = batch.num_legal if self.network.for_device else None
+        scores: Tensor = self.network(
+            batch.observation, batch.action_features, batch.segment_ids, batch.prior, num_legal
+        )
+        return scores
+
 
 ModelT = TypeVar("ModelT", bound=Model)
 

@@ -22,10 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.rollout import LEARNER, PolicyWeights
+from tienlen_train.rollout import LEARNER
 
 NUM_SAMPLED: Final = 2  # snapshots that play in an iteration
 PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
@@ -103,10 +102,6 @@ class OpponentPool:
         rank = draws.argsort(axis=1).argsort(axis=1)
         theirs = rank < np.reshape(seats, (-1, 1))
         return Seating(np.where(is_seat, np.where(theirs, who[:, None], LEARNER), -1), chosen)
-
-    def policies(self, seating: Seating, config: NetworkConfig) -> list[PolicyWeights]:
-        """The sampled snapshots, for a `RolloutJob`; `config` is the shape of their networks."""
-        return [PolicyWeights(one.version, config, one.weights) for one in seating.snapshots]
 
     def update_scores(self, seating: Seating, scores: Float32Array) -> None:
         """Update the scores of the snapshots that played by the results of an iteration.

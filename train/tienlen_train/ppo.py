@@ -27,13 +27,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
-from tienlen_train.learner import Executor, Model, Played, TrajectoryTensors, advantages
+from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Critic, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
@@ -89,6 +88,15 @@ class PPOConfig(SelfPlayConfig):
         """See `SelfPlayConfig.agent_names`."""
         return (*super().agent_names(), *self.teachers.split())
 
+    def rollout_options(self) -> dict[str, Any]:
+        """See `SelfPlayConfig.rollout_options`."""
+        return {
+            "critic": self.critic,
+            "with_winning_actions": self.endgame_coef > 0,
+            "teachers": tuple(self.teachers.split()),
+            "teacher_share": self.teacher_share,
+        }
+
 
 class ActorCritic(Model):
     """The policy's network and the critic, which share no weights."""
@@ -121,19 +129,10 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
     name: ClassVar[str] = "ppo"
     config: PPOConfig
 
-    def __init__(
-        self, config: PPOConfig, executor: Executor | None = None, machine: TorchMachine | None = None
-    ) -> None:
-        self.critic = config.critic
-        self.with_winning_actions = config.endgame_coef > 0
-        self.teachers = tuple(config.teachers.split())
-        self.teacher_share = config.teacher_share
-        super().__init__(config, executor, machine)
-
     def make_model(self, network: ActionNetwork) -> ActorCritic:
         """The policy's network and a critic."""
         features, critic = self.features, self.config.critic
-        if self.with_winning_actions and features.winning_actions is None:
+        if self.config.endgame_coef and features.winning_actions is None:
             self.config.refuse("endgame_coef", f"expected 0: {features.game} has no endgame solver")
         if critic == "playout" and features.outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
@@ -179,14 +178,12 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         target = tensor(returns / return_std)
         winning = teacher = None  # a device has neither
         if isinstance(played, Trajectories):
-            if self.with_winning_actions:
+            if config.endgame_coef:
                 winning = tensor(played.winning_actions.astype(np.float32))
-            if self.teachers:
+            if config.teachers.split():
                 teacher = tensor(played.teacher_probabilities)
 
-        # Annealing.
-        self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        ent_coef = config.ent_coef * self.lr_factor
+        ent_coef = config.ent_coef * self.lr_factor  # annealed
         trains_policy = self.iteration >= config.critic_warmup
 
         def loss(model: ActorCritic, decisions: Any) -> tuple[Tensor, Tensor]:
@@ -194,9 +191,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
             index = batch.decisions
             num_legal = batch.num_legal if model.network.for_device else None
             with self.autocast():
-                logits = model.network(
-                    batch.observation, batch.action_features, batch.segment_ids, batch.prior, num_legal
-                )
+                logits = model.logits(batch)
                 value = model.values(batch.observation, batch.privileged)
             log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions), num_legal)
 
@@ -233,8 +228,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"]
         names += [] if winning is None else ["endgame_loss"]
         names += [] if teacher is None else ["teacher_loss"]
-        means = self.learner.train(loss, self.epochs(played))
-        return {**dict(zip(names, means, strict=True)), "explained_variance": explained_variance}
+        return {**self.take_steps(loss, names, played), "explained_variance": explained_variance}
 
 
 main = training_command(

@@ -51,6 +51,7 @@ from tienlen_train.learner import (
     DeviceTrajectories,
     Executor,
     Learner,
+    Loss,
     ModelT,
     Played,
     TrajectoryTensors,
@@ -58,7 +59,7 @@ from tienlen_train.learner import (
 )
 from tienlen_train.loop import Metrics, Task, progress_bar
 from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, join
+from tienlen_train.rollout import PolicyWeights, RolloutJob, join
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import (
@@ -93,22 +94,10 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
         pool: the opponents.
-        critic: inputs of the critic beyond those of the policy, see `RolloutJob`.
-        with_action_values: whether rollouts estimate the return of every legal action.
-        with_winning_actions: whether rollouts find the actions that keep a proven win.
-        teachers: agents that are asked in some of the policy's decisions what they would do.
-        teacher_share: share of the decisions that the teachers judge.
-        inverse_temperature: factor on the logits in rollouts.
     """
 
     policy_file: ClassVar[str] = "policy.safetensors"
     config: SelfPlayConfig
-    critic: Critic = "own"
-    with_action_values: bool = False
-    with_winning_actions: bool = False
-    teachers: tuple[str, ...] = ()
-    teacher_share: float = 0.0
-    inverse_temperature: float = 1.0
 
     def __init__(
         self, config: SelfPlayConfig, executor: Executor | None = None, machine: TorchMachine | None = None
@@ -159,11 +148,12 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
 
     def _check_teachers(self) -> None:
         """Refuse teachers that do not exist, and a variant that none of them plays."""
-        if not self.teachers:
+        names = self.config.rollout_options().get("teachers", ())
+        if not names:
             return
         played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
         try:
-            agents = [tienlen_agents.load(name) for name in self.teachers]
+            agents = [tienlen_agents.load(name) for name in names]
             for rules in played:
                 teachers_of(rules, agents)
         except (ValueError, OSError, WrongGameError) as error:
@@ -189,14 +179,14 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
 
     def _missing_on_device(self) -> str:
         """What the run needs and a device does not have, in a few words; empty if it can play there."""
-        features, game = self.features, self.features.game
+        features, game, needed = self.features, self.features.game, self.config.rollout_options()
         missing = {
             f"the features of {game}": not features.on_device,
             "several variants": self.variants is not None,
-            f"playouts of {game}": self.critic == "playout" and features.outcome is None,
-            f"action values of {game}": self.with_action_values and features.returns is None,
-            "the endgame solver": self.with_winning_actions,
-            "the teachers": bool(self.teachers),
+            f"playouts of {game}": needed.get("critic") == "playout" and features.outcome is None,
+            f"action values of {game}": needed.get("with_action_values") and features.returns is None,
+            "the endgame solver": needed.get("with_winning_actions"),
+            "the teachers": needed.get("teachers"),
         }
         missing |= {
             f"the agent {name}": not can_choose(tienlen_agents.load(name)) for name in self.pool.baselines
@@ -266,11 +256,13 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             return played
         return TrajectoryTensors.of(played, self.device, self.dtype)
 
-    def epochs(self, played: Played) -> Iterator[Any]:
-        """The minibatches of each pass over the decisions of an iteration."""
+    def take_steps(self, loss: Loss[ModelT], names: Sequence[str], played: Played) -> dict[str, float]:
+        """Gradient steps on the decisions of an iteration; the means of the metrics of the steps, by name."""
         config = self.config
+        self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
         seed = (config.seed, self.iteration, 1)
-        return minibatches(played, seed, config.batch_size, config.update_epochs)
+        epochs = minibatches(played, seed, config.batch_size, config.update_epochs)
+        return dict(zip(names, self.learner.train(loss, epochs), strict=True))
 
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
@@ -436,9 +428,10 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
     def jobs(self, plan: Plan) -> list[RolloutJob]:
         """The jobs of a plan, one for each shard; a device has one."""
         config = self.config
+        shape = self.network.config
         policies = (
-            PolicyWeights(plan.version, self.network.config, plan.weights),
-            *self.pool.policies(plan.seating, self.network.config),
+            PolicyWeights(plan.version, shape, plan.weights),
+            *(PolicyWeights(one.version, shape, one.weights) for one in plan.seating.snapshots),
         )
         variants = [self.variant_of(plan.iteration, shard) for shard in range(len(self.parts()))]
         return [
@@ -453,12 +446,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
                 shard=shard,
                 reward=variant.reward,
                 reward_scale=1.0 if self.variants is None else reward_scale(variant),
-                inverse_temperature=self.inverse_temperature,
-                critic=self.critic,
-                with_action_values=self.with_action_values,
-                with_winning_actions=self.with_winning_actions,
-                teachers=self.teachers,
-                teacher_share=self.teacher_share,
+                **config.rollout_options(),
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )

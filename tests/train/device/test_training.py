@@ -16,7 +16,7 @@ from tienlen_agents.device.network import ActionNetwork, segment_log_softmax
 from tienlen_agents.device.players import ScoreArgs, best_item, draw_item, key_of, uniform
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
-from tienlen_train import loop
+from tienlen_train import loop, trainer
 from tienlen_train.device import DeviceActor
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.learner import DeviceTrajectories, advantages
@@ -120,9 +120,11 @@ def test_gradient_steps_are_those_of_the_processor(
     assert here.actor is None
     order = np.random.default_rng(3).permutation(len(played))
     parts = np.array_split(order, 4)
-    monkeypatch.setattr(here, "epochs", lambda _: [parts] * 2)
-    monkeypatch.setattr(there, "epochs", lambda _: [played.picked([torch.from_numpy(p) for p in parts])] * 2)
-    wanted, found = here.learn(to_host(played)), there.learn(played)
+    monkeypatch.setattr(trainer, "minibatches", lambda *_: [parts] * 2)
+    wanted = here.learn(to_host(played))
+    picked = played.picked([torch.from_numpy(part) for part in parts])
+    monkeypatch.setattr(trainer, "minibatches", lambda *_: [picked] * 2)
+    found = there.learn(played)
     assert found == pytest.approx(wanted, rel=1e-3, abs=1e-5)
     moved = 0.0
     torch.manual_seed(config.seed)
