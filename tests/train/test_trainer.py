@@ -35,8 +35,7 @@ from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.learner import Executor
 from tienlen_train.loop import make_console, train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
-from tienlen_train.teacher import Teachers, teachers_of
+from tienlen_train.rollout import RolloutJob, Teachers, Trajectories, join, rollout, teachers_of
 from tienlen_train.trainer import SelfPlayTrainer
 
 TINY: dict[str, Any] = {

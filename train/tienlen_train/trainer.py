@@ -59,9 +59,8 @@ from tienlen_train.learner import (
 )
 from tienlen_train.loop import Metrics, Task, progress_bar
 from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
-from tienlen_train.rollout import PolicyWeights, RolloutJob, join
+from tienlen_train.rollout import PolicyWeights, RolloutJob, join, teachers_of
 from tienlen_train.runs import write_atomic, writing
-from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import (
     Variant,
     in_every_variant,
