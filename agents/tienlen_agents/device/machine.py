@@ -85,10 +85,6 @@ class HostMachine(TorchMachine):
         super().__init__(torch.device("cpu"), "numba", 1)
         self._constants: dict[int, tuple[Tensor, npt.NDArray[Any]]] = {}
 
-    def per_slot(self, row: npt.NDArray[Any]) -> Tensor:
-        """A new tensor with a copy of a row, (1, n)."""
-        return self.array(row)[None]
-
     def tensor(self, array: npt.NDArray[Any]) -> Tensor:
         """A tensor on the memory of an array; of one that cannot be written, on a copy."""
         if array.flags.writeable:

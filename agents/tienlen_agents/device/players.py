@@ -188,17 +188,9 @@ class NetworkInputs(NamedTuple):
     @classmethod
     def of(cls, inputs: Inputs, decisions: Decisions, dtype: torch.dtype) -> NetworkInputs:
         """From what a reader on a machine returned."""
-        features: Any = inputs.action_features
-        prior: Any = inputs.prior
-        action: Any = inputs.action
-        observation: Any = inputs.observation
-        return cls(
-            aligned([observation], dtype),
-            features.view(torch.bfloat16).to(dtype),
-            owner_of(decisions),
-            prior,
-            action,
-        )
+        read: Any = inputs
+        features = read.action_features.view(torch.bfloat16).to(dtype)
+        return cls(aligned([read.observation], dtype), features, owner_of(decisions), read.prior, read.action)
 
     def part(self, decisions: slice, actions: slice) -> NetworkInputs:
         """The inputs of some decisions, by the slices of them and of their actions."""

@@ -17,6 +17,7 @@ from tienlen_env.engine.backends.cuda.arrays import (
     require_device,
     to_device,
 )
+from tienlen_env.engine.backends.cuda.kernel import Kernel
 from tienlen_env.engine.backends.cuda.loops import PLAYING, REFUSED_CARDS, DeviceLoops, device_loops, unpack
 from tienlen_env.engine.checks import as_distinct_indices, as_integers
 from tienlen_env.engine.variant import KernelArrays, Settings, Variant, VariantBatch
@@ -311,22 +312,10 @@ class CudaBatch(VariantBatch):
                 raise ValueError("draws: expected an array on the device, as next_actions is given")
             chosen_by = self._of_games(draws, "draws", np.float64)
             chosen = self._of_games(next_actions, "next_actions", np.int64)
-        self._loops.step.launch(
-            self.num_games,
-            self._games,
-            *self._tables,
-            ids,
-            exact,
-            rewards,
-            dones,
-            words,
-            observed,
-            chosen_by,
-            chosen,
-            self.flags,
-            self._refused,
-            stream=stream,
-        )
+        self._launch(
+            self._loops.step, *self._tables, ids, exact, rewards, dones, words, observed, chosen_by, chosen,
+            self.flags, self._refused, stream=stream,
+        )  # fmt: skip
         if expand_mask:
             unpack(words, mask, stream=stream)
         if expand_observation:
@@ -364,9 +353,7 @@ class CudaBatch(VariantBatch):
         else:
             raise ValueError("rng: expected a generator, or draws")
         out = self._buffer(out, (self.num_games,), np.int64)
-        self._loops.sample.launch(
-            self.num_games, self._games, self._tables[0], source, out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.sample, self._tables[0], source, out, stream=stream)
         return out
 
     # ------------------------------------------------------------ observations
@@ -374,9 +361,7 @@ class CudaBatch(VariantBatch):
     def packed_mask(self, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B, ceil(A / 64)) on the device: `action_mask` in packed form."""
         out = self._rows_of(out, self.num_actions)
-        self._loops.write_masks.launch(
-            self.num_games, self._games, self._tables[0], out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.write_masks, self._tables[0], out, stream=stream)
         return out
 
     def action_mask(self, out: Any = None, *, stream: int | None = None) -> Any:
@@ -407,9 +392,7 @@ class CudaBatch(VariantBatch):
         else:
             checked = cast(Any, to_device(self._seats(np.broadcast_to(np.asarray(seats), (self.num_games,)))))
         out = self._rows_of(out, self.observation_size)
-        self._loops.observe_seats.launch(
-            self.num_games, self._games, *self._tables, checked, out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.observe_seats, *self._tables, checked, out, stream=stream)
         return out
 
     def observe(
@@ -425,9 +408,7 @@ class CudaBatch(VariantBatch):
     def packed_global_observation(self, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B, ceil(G / 64)) on the device: `global_observation` in packed form."""
         out = self._rows_of(out, self.global_observation_size)
-        self._loops.observe_all.launch(
-            self.num_games, self._games, *self._tables, out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.observe_all, *self._tables, out, stream=stream)
         return out
 
     def global_observation(self, out: Any = None, *, stream: int | None = None) -> Any:
@@ -439,18 +420,14 @@ class CudaBatch(VariantBatch):
     def count_legal(self, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B,) on the device: number of legal actions."""
         out = self._buffer(out, (self.num_games,), np.int64)
-        self._loops.count_legal.launch(
-            self.num_games, self._games, self._tables[0], out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.count_legal, self._tables[0], out, stream=stream)
         return out
 
     def action_to_cards(self, actions: Any, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B,) on the device: the card masks that legal actions would play; 0 where there is none."""
         ids = self._of_games(actions, "actions", np.int64)
         out = self._buffer(out, (self.num_games,), np.int64)
-        self._loops.action_cards.launch(
-            self.num_games, self._games, *self._tables, ids, out, stream=self._stream(stream)
-        )
+        self._launch(self._loops.action_cards, *self._tables, ids, out, stream=stream)
         return out
 
     def scores(self) -> IntArray:
@@ -471,6 +448,10 @@ class CudaBatch(VariantBatch):
 
     def _stream(self, stream: int | None) -> int:
         return check_stream(self.stream if stream is None else stream)
+
+    def _launch(self, loop: Kernel, *arguments: Any, stream: int | None) -> None:
+        """Queue a loop over the rows of all games."""
+        loop.launch(self.num_games, self._games, *arguments, stream=self._stream(stream))
 
     def _empty(self, ndim: int, dtype: DType = np.int64) -> DeviceArray:
         """An array that means "not wanted"."""

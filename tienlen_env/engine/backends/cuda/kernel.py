@@ -63,7 +63,6 @@ class Kernel:
     """
 
     def __init__(self, body: Callable[..., None]) -> None:
-        self.body = body
         # The simulator gives local arrays to functions that it knows.
         run = cuda.jit(body, device=True) if is_simulated() else body
 
@@ -91,7 +90,10 @@ class Kernel:
         if count == 0:
             return
         if self._compiled is None:
-            self._compiled = _compile(self._entry)
+            self._compiled = cuda.jit(self._entry)
+            if not is_simulated():
+                _register(self._entry)
+                _add_cache(self._compiled, self._entry)
         given = tuple(_argument(value, i) for i, value in enumerate(arguments))
         self._launcher(count, check_stream(stream))(count, given)
 
@@ -139,14 +141,6 @@ def _argument(value: Any, i: int) -> Any:
         is_array = is_on_device(value) or isinstance(value, np.ndarray)
         return jit.IntView(host_view(value)) if is_array else value
     return native(value, f"argument {i}")
-
-
-def _compile(entry: Callable[..., None]) -> Any:
-    compiled = cuda.jit(entry)
-    if not is_simulated():
-        _register(entry)
-        _add_cache(compiled, entry)
-    return compiled
 
 
 @intrinsic
