@@ -59,9 +59,12 @@ def short(rate: float) -> str:
     return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
 
 
-def new_table(**options: Any) -> Table:
-    """A table of results."""
-    return Table(box=SIMPLE_HEAD, pad_edge=False, **options)
+def new_table(*headers: str, **options: Any) -> Table:
+    """A table of results; columns that have a header are of numbers."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, **options)
+    for header in headers:
+        table.add_column(header, justify="right" if header else "left")
+    return table
 
 
 def write_result(config: BenchConfig, rows: dict[str, Any], console: Console, **about: Any) -> None:

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -95,11 +95,7 @@ class Row:
         return value <= self.goal if self.less_is_better else value >= self.goal
 
 
-class Play(Protocol):
-    """Steps until a time."""
-
-    def __call__(self, seconds: float) -> float:
-        """Decisions a second, by the clock on the wall."""
+Play = Callable[[float], float]  # plays for some seconds; decisions a second, by the clock on the wall
 
 
 # ---------------------------------------------------------------- loops
@@ -155,10 +151,10 @@ def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
     return play
 
 
-def fastest(rules: str, packed: bool, seconds: float, sizes: tuple[int, ...] = SIZES) -> tuple[int, Play]:
+def fastest(rules: str, packed: bool, seconds: float) -> tuple[int, Play]:
     """The fastest number of games on the device, and its loop."""
     best: tuple[float, int] = (0.0, 0)
-    for size in sizes:
+    for size in SIZES:
         rate = device_loop(rules, size, packed)(seconds)
         best = max(best, (rate, size))
     return best[1], device_loop(rules, best[1], packed)

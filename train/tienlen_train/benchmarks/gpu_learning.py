@@ -50,14 +50,9 @@ def wait(machine: TorchMachine) -> None:
         torch.cuda.synchronize(machine.device)
 
 
-def the_network(name: str = "") -> NetworkAgent:
-    """The champion's network without its search, or that of a policy file."""
-    return NetworkAgent.load(name or next(iter(shipped().values())))
-
-
-def acting(machine: TorchMachine, num_games: int, agent: NetworkAgent | None = None) -> Figure:
-    """Decisions a second of a network that has all seats, drawn from its policy; rounds from deal to end."""
-    agent = the_network() if agent is None else agent
+def acting(machine: TorchMachine, num_games: int) -> Figure:
+    """Decisions a second of the champion's network in all seats, drawn from its policy, in whole rounds."""
+    agent = NetworkAgent.load(next(iter(shipped().values())))
     config = agent.network.config
     rules = get_rules(config.rules, config.num_players)
     reader = config.reader(machine)

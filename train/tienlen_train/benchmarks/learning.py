@@ -146,9 +146,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if share is not None:
                 outside[name].append(share)
             console.print(f"{rates[name][-1]:10,.0f}  {name}", style="dim", highlight=False)
-    table = new_table(title="decisions a second, acting and learning")
-    for header in ("", "weights", "median", "min", "max", "outside the network"):
-        table.add_column(header, justify="left" if not header else "right")
+    headers = ("", "weights", "median", "min", "max", "outside the network")
+    table = new_table(*headers, title="decisions a second, acting and learning")
     result: dict[str, Any] = {}
     for name, (_, weights) in rows.items():
         found = rates[name]

@@ -171,9 +171,7 @@ def jobs(config: NashConvConfig) -> Iterator[tuple[Path, str, str, int]]:
 def result_table(config: NashConvConfig) -> Table:
     """The last NashConv of each algorithm and its seconds, over the seeds."""
     games = config.rules.split()
-    table = new_table(title="NashConv at the end (seconds of one core)")
-    for header in ("", *games):
-        table.add_column(header, justify="right" if header else "left")
+    table = new_table("", *games, title="NashConv at the end (seconds of one core)")
     for name in config.chosen:
         cells = []
         for rules in games:

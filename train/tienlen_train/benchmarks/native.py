@@ -82,9 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = parse_args(BenchConfig, __doc__, argv)
     names = chosen(config, ROWS)
     console = Console()
-    table = new_table()
-    for title in ("", "native / Numba", "native, decisions/s", "Numba"):
-        table.add_column(title, justify="right" if title else "left")
+    table = new_table("", "native / Numba", "native, decisions/s", "Numba")
     rows = {}
     with ExitStack() as stack:
         pools, levels = [], []

@@ -108,9 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print a table and write a JSON file."""
     config = parse_args(BenchConfig, __doc__, argv)
     console = Console()
-    table = new_table()
-    for title in ("", "first, s", "processor, s", "again, s", "memory, MB"):
-        table.add_column(title, justify="right" if title else "left")
+    table = new_table("", "first, s", "processor, s", "again, s", "memory, MB")
     rows = {}
     for name, program in chosen(config, ROWS | packages()).items():
         pairs = []
