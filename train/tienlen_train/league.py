@@ -435,10 +435,7 @@ class Population(Task):
             trainer.restore(values["iteration"], {**values["state"], **_NO_SNAPSHOTS})
             trainer.network.load_state_dict(values["weights"])
         self.iteration = iteration
-        self._learners = {
-            name: Trained(values["iteration"], values["state"], values["weights"])
-            for name, values in state["learners"].items()
-        }
+        self._learners = {name: Trained(**values) for name, values in state["learners"].items()}
         self._restarts = dict(state["restarts"])
         self.table = Table(
             [

@@ -33,7 +33,6 @@ class Executor:
     """
 
     def __init__(self, num_threads: int) -> None:
-        self.num_threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads) if num_threads > 1 else None
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:

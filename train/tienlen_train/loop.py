@@ -7,7 +7,7 @@ import ctypes
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -56,9 +56,9 @@ class Task(ABC):
     def is_done(self) -> bool:
         """Whether the run has ended."""
 
+    @abstractmethod
     def workplace(self, console: Console) -> AbstractContextManager[None]:
-        """Where it plays and learns, for the whole run: in this process."""
-        return nullcontext()
+        """Where it plays and learns, for the whole run."""
 
     @abstractmethod
     def advance(self) -> Metrics:

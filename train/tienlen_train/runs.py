@@ -210,11 +210,6 @@ class RunFolder:
         kept = json.dumps([settings, self._described["rules_digest"]], sort_keys=True)
         return hashlib.sha256(kept.encode()).hexdigest()
 
-    @property
-    def first_iteration(self) -> int:
-        """The iteration of the first line of the metrics: 1, unless a damaged file was set aside."""
-        return int(self._described.get("first_iteration", 1))
-
     # ------------------------------------------------------------ metrics
 
     def log(self, metrics: Mapping[str, Any]) -> None:
@@ -272,7 +267,8 @@ class RunFolder:
         Raises:
             RunError: a line is damaged or missing.
         """
-        wanted = range(self.first_iteration, iteration + 1)
+        # The first line is that of iteration 1, unless a damaged file was set aside.
+        wanted = range(self._described.get("first_iteration", 1), iteration + 1)
         try:
             lines = self.metrics_path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -302,7 +298,7 @@ class RunFolder:
         """The file of a checkpoint."""
         return self.path / CHECKPOINTS / f"{iteration:06d}.pt"
 
-    def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
+    def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> None:
         """Write a checkpoint atomically and delete all but the last few.
 
         The metrics up to it are on the disk before. Damaged checkpoints that `load_checkpoint` has found are
@@ -332,7 +328,6 @@ class RunFolder:
             own = sorted(int(old.stem) for old in path.parent.iterdir() if _CHECKPOINT.fullmatch(old.name))
             for old in own[: -self.KEEP]:
                 self.checkpoint_path(old).unlink(missing_ok=True)
-        return path
 
     def load_checkpoint(self) -> tuple[int, dict[str, Any]] | None:
         """The newest undamaged checkpoint, as (iteration, state); None if the run has not written one yet.
