@@ -24,7 +24,7 @@ from tienlen_agents.data import config_of, read_shards
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, segment_log_softmax
 from tienlen_agents.networks.features import Inputs
-from tienlen_agents.settings import FreeText, Range, setting
+from tienlen_agents.settings import FreeText, setting
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -48,7 +48,7 @@ class BCConfig(SelfPlayConfig):
 
     data: str = setting("", FreeText("a folder of `tienlen data`"))
     decisions: int = 4_000_000
-    update_epochs: int = setting(1, Range(1, 1000))
+    update_epochs: int = 1
     baseline_share: float = 0.0
     snapshot_share: float = 0.0
 

@@ -49,7 +49,6 @@ class BeliefConfig(SelfPlayConfig):
     batch_size: int = 1024
     num_games: int = 4096
     update_epochs: int = 1
-    learning_rate: float = 1e-3
     snapshot_share: float = 0.0
     eval_every: int = 0
     final_deals: int = 0

@@ -13,7 +13,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -198,27 +198,21 @@ class _Version(argparse.Action):
 
 def _parser(path: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of the names of subcommands, for the help and for completion."""
-    epilog = f"'{' '.join([PROGRAM, *path])} COMMAND --help' lists the options of a command."
+    program = " ".join([PROGRAM, *path])
+    epilog = f"'{program} COMMAND --help' lists the options of a command."
+    parser = argparse.ArgumentParser(prog=program, epilog=epilog)
+    entries: Mapping[str, Command | Group] = COMMANDS
     if path:
         group = COMMANDS[path[0]]
         assert isinstance(group, Group)
-        parser = argparse.ArgumentParser(
-            prog=f"{PROGRAM} {path[0]}",
-            description=f"{group.help.capitalize()}. The default command is '{group.default}'.",
-            epilog=epilog,
-        )
-        helps = {name: command.help for name, command in group.commands.items()}
+        parser.description = f"{group.help.capitalize()}. The default command is '{group.default}'."
+        entries = group.commands
     else:
-        parser = argparse.ArgumentParser(
-            prog=PROGRAM,
-            description="Tiến lên (Thirteen) and Thirteens: play, compare agents, train them.",
-            epilog=epilog,
-        )
+        parser.description = "Tiến lên (Thirteen) and Thirteens: play, compare agents, train them."
         parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-        helps = {name: entry.help for name, entry in COMMANDS.items()}
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
-    for name, text in helps.items():
-        commands.add_parser(name, help=text, add_help=False)
+    for name, entry in entries.items():
+        commands.add_parser(name, help=entry.help, add_help=False)
     return parser
 
 

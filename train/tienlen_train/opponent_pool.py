@@ -13,8 +13,7 @@ ratio is between the learner's policy and the one that played, which is the corr
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -158,78 +157,36 @@ class Plan:
     results: Callable[[], list[Any]] = list
 
 
-class Plans:
-    """The plans that have been started and not yet learned.
-
-    Args:
-        staleness: S.
-        plan: makes the plan of an iteration, with the present weights.
-        start: starts to play a plan, if the executor can do that; a function that waits for the rollouts.
-
-    Attributes:
-        last_staleness: of the plan that was taken last: iterations between its weights and the learner's.
-    """
-
-    def __init__(
-        self,
-        staleness: int,
-        plan: Callable[[int], Plan],
-        start: Callable[[Plan], Callable[[], list[Any]]],
-    ) -> None:
-        self.staleness = staleness
-        self._plan = plan
-        self._start = start
-        self.last_staleness = 0
-        self._waiting: deque[Plan] = deque()
-
-    def next(self, iteration: int) -> Plan:
-        """The plan of the trainer's iteration; those of the next S iterations are started as well."""
-        while len(self._waiting) <= self.staleness:
-            self._waiting.append(self._plan(iteration + len(self._waiting)))
-        for plan in self._waiting:
-            if plan.results is list:  # new, or of a checkpoint
-                plan.results = self._start(plan)
-        found = self._waiting.popleft()
-        self.last_staleness = iteration - found.version
-        return found
-
-    def state(self) -> dict[str, Any]:
-        """The plans in a checkpoint; nothing without staleness."""
-        if not self._waiting:
-            return {}
-        return {
-            "plans": [
-                {
-                    "iteration": plan.iteration,
-                    "keys": torch.from_numpy(plan.keys),
-                    "seat_policies": torch.from_numpy(plan.seating.seat_policies),
-                    "snapshots": [
-                        (snapshot.version, dict(snapshot.weights), snapshot.score)
-                        for snapshot in plan.seating.snapshots
-                    ],
-                    "opponent_seeds": list(plan.opponent_seeds),
-                    "version": plan.version,
-                    "weights": dict(plan.weights),
-                }
-                for plan in self._waiting
-            ]
+def plans_state(plans: Iterable[Plan]) -> dict[str, Any]:
+    """Plans that are not yet learned, for a checkpoint; nothing if there is none."""
+    found = [
+        {
+            "iteration": plan.iteration,
+            "keys": torch.from_numpy(plan.keys),
+            "seat_policies": torch.from_numpy(plan.seating.seat_policies),
+            "snapshots": [
+                (snapshot.version, dict(snapshot.weights), snapshot.score)
+                for snapshot in plan.seating.snapshots
+            ],
+            "opponent_seeds": list(plan.opponent_seeds),
+            "version": plan.version,
+            "weights": dict(plan.weights),
         }
+        for plan in plans
+    ]
+    return {"plans": found} if found else {}
 
-    def restore(self, state: Mapping[str, Any], pool: OpponentPool) -> None:
-        """Continue from what `state` returned; the plans are played again."""
-        self._waiting.clear()
-        in_pool = {snapshot.version: snapshot for snapshot in pool.snapshots}
-        for values in state.get("plans", []):
-            snapshots = [
-                in_pool.get(values_of[0]) or Snapshot(*values_of) for values_of in values["snapshots"]
-            ]
-            self._waiting.append(
-                Plan(
-                    values["iteration"],
-                    np.array(values["keys"].numpy()),
-                    Seating(np.array(values["seat_policies"].numpy()), snapshots),
-                    tuple(values["opponent_seeds"]),
-                    values["version"],
-                    values["weights"],
-                )
-            )
+
+def restored_plans(state: Mapping[str, Any], pool: OpponentPool) -> Iterator[Plan]:
+    """The plans of what `plans_state` returned; they are played again."""
+    in_pool = {snapshot.version: snapshot for snapshot in pool.snapshots}
+    for values in state.get("plans", []):
+        snapshots = [in_pool.get(values_of[0]) or Snapshot(*values_of) for values_of in values["snapshots"]]
+        yield Plan(
+            values["iteration"],
+            np.array(values["keys"].numpy()),
+            Seating(np.array(values["seat_policies"].numpy()), snapshots),
+            tuple(values["opponent_seeds"]),
+            values["version"],
+            values["weights"],
+        )

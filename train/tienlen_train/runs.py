@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
@@ -194,7 +194,7 @@ class RunFolder:
         if events is None:
             return
         try:
-            with self._writing_events():
+            with writing(self.path / "tensorboard"):
                 events.close()
         except RunError:
             if kind is None:  # otherwise the first error is the one to report
@@ -225,16 +225,13 @@ class RunFolder:
         with writing(self.metrics_path), self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(line)
         iteration = metrics["iteration"]
-        with self._writing_events():
+        with writing(self.path / "tensorboard"):
             if self._events is None:
                 # A resumed run drops what was written after its checkpoint.
                 self._events = SummaryWriter(str(self.path / "tensorboard"), purge_step=iteration)
             for name, value in metrics.items():
                 if name not in ("iteration", "time"):
                     self._events.add_scalar(name, value, iteration)
-
-    def _writing_events(self) -> AbstractContextManager[None]:
-        return writing(self.path / "tensorboard")
 
     def trim_metrics(self, iteration: int) -> None:
         """Drop the lines after an iteration, and a line that a kill cut short, before the run continues.

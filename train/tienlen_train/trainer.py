@@ -16,6 +16,7 @@ import io
 import math
 import time
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,7 +59,7 @@ from tienlen_train.learner import (
     minibatches,
 )
 from tienlen_train.loop import Metrics, Task, progress_bar
-from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
+from tienlen_train.opponent_pool import OpponentPool, Plan, plans_state, restored_plans
 from tienlen_train.rollout import PolicyWeights, RolloutJob, join, teachers_of
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.variants import (
@@ -93,6 +94,8 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
         pool: the opponents.
+        waiting: the plans that have been started and not yet learned.
+        last_staleness: iterations between the weights that played last and the learner's.
     """
 
     policy_file: ClassVar[str] = "policy.safetensors"
@@ -135,7 +138,8 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         model = self.make_model(self.make_network())
         self.learner = Learner(model, config, self.device, self.executor, num_shards)
         self.network.for_device = self.actor is not None
-        self.plans = Plans(config.staleness, self.plan, self.start)
+        self.waiting: deque[Plan] = deque()
+        self.last_staleness = 0
 
     def _build_tree(self) -> Tree:
         try:
@@ -373,12 +377,18 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
         num_parallel = self.config.shards if self.config.threads > 1 else 1
         in_network = played.seconds_acting / num_parallel + end - middle
-        about = self.executor.metrics(self.plans.last_staleness)
+        about = self.executor.metrics(self.last_staleness)
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
     def play(self) -> Played:
-        """Play the rounds of an iteration."""
-        plan = self.plans.next(self.iteration)
+        """Play the rounds of an iteration; those of the next `staleness` iterations are started as well."""
+        while len(self.waiting) <= self.config.staleness:
+            self.waiting.append(self.plan(self.iteration + len(self.waiting)))
+        for waiting in self.waiting:
+            if waiting.results is list:  # new, or of a checkpoint
+                waiting.results = self.start(waiting)
+        plan = self.waiting.popleft()
+        self.last_staleness = self.iteration - plan.version
         parts = plan.results()
         played: Played = parts[0] if self.actor is not None else join(parts, self.executor.map)
         self.pool.update_scores(plan.seating, played.scores)
@@ -542,7 +552,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
             **self.pool.state(),
-            **self.plans.state(),
+            **plans_state(self.waiting),
         }
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
@@ -554,7 +564,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.cpu_seconds = float(state["cpu_seconds"])
         self.learner.restore(state)
         self.pool.restore(state)
-        self.plans.restore(state, self.pool)
+        self.waiting = deque(restored_plans(state, self.pool))
         self.check_finite({})
 
     def save(self, out: Path) -> None:
