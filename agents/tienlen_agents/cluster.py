@@ -372,13 +372,10 @@ class RayExecutor:
             ArenaRunError: the cluster lost a task too often.
             IllegalPlayError: an agent chose an action that is not legal.
         """
-        for _, group, (chunks, seconds) in self.pool.unordered(play_group, self._groups(tasks)):
+        groups = iter(lambda: tuple(islice(tasks, self._group_size)), ())
+        for _, group, (chunks, seconds) in self.pool.unordered(play_group, groups):
             self._group_size = min(max(int(GROUP_SECONDS * len(group) / seconds), 1), MOST_JOBS)
             yield from zip(group, chunks, strict=True)
-
-    def _groups(self, tasks: Iterator[executors.Task]) -> Iterator[tuple[executors.Task, ...]]:
-        while group := tuple(islice(tasks, self._group_size)):
-            yield group
 
 
 ANSWER_SECONDS: Final = 10.0  # to wait for a connection

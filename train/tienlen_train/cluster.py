@@ -218,7 +218,6 @@ class _Started:
 
     job: RolloutJob
     policies: Any  # a reference in Ray
-    reference: Any = None
     result: PackedTrajectories | None = None
 
 
@@ -284,8 +283,7 @@ class ClusterExecutor(Executor):
 
         while self._queue and (self._num_actors is None or len(self._playing) < self._num_actors):
             one = self._queue.popleft()
-            one.reference = self._tasks.submit(play_packed, one.job, one.policies)
-            self._playing[one.reference] = one
+            self._playing[self._tasks.submit(play_packed, one.job, one.policies)] = one
         if not self._playing:
             return
         done, _ = ray.wait(list(self._playing), num_returns=1, timeout=seconds)

@@ -17,10 +17,10 @@ from torch import Tensor
 import tienlen_agents
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.players import NetworkInputs, choose_by, chooser_of, draw_item, key_of, logits_of
-from tienlen_agents.device.rounds import Rounds, Turns, owner_of, seat_groups
+from tienlen_agents.device.rounds import Rounds, Turns, decisions_of, owner_of, seat_groups
 from tienlen_agents.networks.features import Inputs, Reader, features_of
 from tienlen_agents.networks.features.base import Computed
-from tienlen_agents.parallel import Chooser, Decisions, has_chooser
+from tienlen_agents.parallel import Chooser, has_chooser
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.learner import DeviceTrajectories
@@ -135,7 +135,7 @@ class _Play:
                 step += 1
             if not self.steps:  # no learner had a choice
                 empty = torch.empty(0, dtype=torch.int64, device=self.machine.device)
-                none = Turns(_decisions(empty, empty, 0), [0] * num_actors, [0] * num_actors)
+                none = Turns(decisions_of(empty, empty, 0), [0] * num_actors, [0] * num_actors)
                 self.act(none, step, keep=True)
         if not bool(self.is_finite):
             raise FloatingPointError("the scores of the policy are not finite")
@@ -197,7 +197,7 @@ class _Play:
         values: Tensor = self.machine.empty(0, np.float32)
         action = own.action[:num_actions]
         if table.action_values is not None:
-            owner = owner_of(_decisions(games, own.num_legal[:num], num_actions))
+            owner = owner_of(decisions_of(games, own.num_legal[:num], num_actions))
             values = table.action_values(rounds.position, games, owner, action)
         self.steps.append(
             {
@@ -245,7 +245,3 @@ class _Play:
             dtype=self.dtype,
             **columns,
         )
-
-
-def _decisions(games: Tensor, num_legal: Tensor, num_actions: int) -> Decisions:
-    return Decisions(games, num_legal, torch.cumsum(num_legal, 0) - num_legal, num_actions)

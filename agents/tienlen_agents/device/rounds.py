@@ -209,8 +209,7 @@ class Rounds:
             return None
         games = order[:num_decisions]
         num_legal = self.num_legal.index_select(0, games)
-        start = torch.cumsum(num_legal, 0) - num_legal
-        return Turns(Decisions(games, num_legal, start, sum(num_actions)), sizes, num_actions)
+        return Turns(decisions_of(games, num_legal, sum(num_actions)), sizes, num_actions)
 
     def first_legal(self, games: Tensor) -> Tensor:
         """int64 (n,): the first legal action of each of some games; none of them is over."""
@@ -218,6 +217,11 @@ class Rounds:
         args = FirstArgs(self.position.rows, self.position.spec, games, out)
         self.machine.launch(self._bodies.first_legal, len(games), args)
         return out
+
+
+def decisions_of(games: Tensor, num_legal: Tensor, num_actions: int) -> Decisions:
+    """Decisions with the starts of their actions."""
+    return Decisions(games, num_legal, torch.cumsum(num_legal, 0) - num_legal, num_actions)
 
 
 def owner_of(decisions: Decisions) -> Tensor:
