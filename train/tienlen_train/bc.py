@@ -29,7 +29,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.learner import Executor, Model, Played
+from tienlen_train.learner import Model, Played
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Trajectories, join, play_rounds
 from tienlen_train.trainer import SelfPlayTrainer
@@ -104,9 +104,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
     name: ClassVar[str] = "bc"
     config: BCConfig
 
-    def __init__(
-        self, config: BCConfig, executor: Executor | None = None, machine: TorchMachine | None = None
-    ) -> None:
+    def __init__(self, config: BCConfig) -> None:
         shards = list(read_shards(config.data))
         deals = [deal for shard in shards for deal in shard.deals]
         if any(deal.key is None or deal.round_index or deal.leader is not None for deal in deals):
@@ -118,7 +116,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         self._start = np.cumsum(self._num) - self._num
         self._actions = np.concatenate([shard.actions for shard in shards])[is_free]
         self._cards = np.concatenate([shard.cards for shard in shards])[is_free]
-        super().__init__(config, executor, machine)
+        super().__init__(config)
 
     def _make_actor(self, machine: TorchMachine | None) -> None:
         self.missing_on_device = "the rounds of the data set"

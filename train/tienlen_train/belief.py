@@ -68,17 +68,7 @@ class BeliefConfig(SelfPlayConfig):
             self.refuse("snapshot_share", "expected 0: the policy does not change")
 
 
-class BeliefModel(Model):
-    """A policy network whose belief network is trained; all other weights are frozen."""
-
-    def __init__(self, network: ActionNetwork) -> None:
-        super().__init__(network)
-        network.requires_grad_(False)
-        assert network.belief is not None  # `BeliefTrainer.make_network` has made it
-        network.belief.requires_grad_(True)
-
-
-class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
+class BeliefTrainer(SelfPlayTrainer[Model]):
     """Regression of the hidden hands."""
 
     name: ClassVar[str] = "belief"
@@ -97,9 +87,12 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
         found.load_state_dict({**found.state_dict(), **own})
         return found
 
-    def make_model(self, network: ActionNetwork) -> BeliefModel:
-        """The network; only its belief network learns."""
-        return BeliefModel(network)
+    def make_model(self, network: ActionNetwork) -> Model:
+        """The network; all weights but those of its belief network are frozen."""
+        network.requires_grad_(False)
+        assert network.belief is not None  # `make_network` has made it
+        network.belief.requires_grad_(True)
+        return Model(network)
 
     def learn(self, played: Played) -> dict[str, float]:
         """Take the gradient steps of an iteration; the means of their metrics.
@@ -112,7 +105,7 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
         observation = torch.from_numpy(played.inputs.observation)
         owners = torch.from_numpy(self._owners(played))
 
-        def loss(model: BeliefModel, decisions: Any) -> tuple[Tensor, Tensor]:
+        def loss(model: Model, decisions: Any) -> tuple[Tensor, Tensor]:
             index = torch.from_numpy(decisions)
             owner = owners.index_select(0, index).to(self.device)
             inputs = observation.index_select(0, index).to(self.device, self.dtype)

@@ -22,7 +22,6 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.search.champion import SearchedNetwork
 from tienlen_agents.settings import FreeText, setting
-from tienlen_train.learner import Executor
 from tienlen_train.loop import training_command
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
@@ -53,17 +52,10 @@ class BestResponseTrainer(PPOTrainer):
     name: ClassVar[str] = "best_response"
     config: BestResponseConfig
 
-    def __init__(self, config: BestResponseConfig, executor: Executor | None = None) -> None:
-        super().__init__(
-            replace(
-                config,
-                baselines="",
-                baseline_share=1.0,
-                snapshot_share=0.0,
-                opponent_seats=config.variant().num_players - 1,
-            ),
-            executor,
-        )
+    def __init__(self, config: BestResponseConfig) -> None:
+        others = config.variant().num_players - 1
+        config = replace(config, baselines="", baseline_share=1.0, snapshot_share=0.0, opponent_seats=others)
+        super().__init__(config)
         self.eval_opponents = (config.agent,)
 
     def make_network(self) -> ActionNetwork:

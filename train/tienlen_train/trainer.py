@@ -124,19 +124,12 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.executor = executor or Executor(config.threads)
         self.variants = None if config.variants is None else parse_variants(config.variants)
         self.pool = OpponentPool(config, config.baseline_names())
-        for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
-            try:
-                tienlen_agents.load(name)
-            except (ValueError, OSError) as error:
-                raise ValueError(f"baselines: {error}") from error
-        self._check_teachers()
+        self._check_agents()
         self.missing_on_device = ""
         self.actor = self._make_actor(machine)
         torch.manual_seed(config.seed)
-        # On a device one shard is computed by many threads.
-        num_shards = config.shards if self.actor is None else 1
         model = self.make_model(self.make_network())
-        self.learner = Learner(model, config, self.device, self.executor, num_shards)
+        self.learner = Learner(model, config, self.device, self.executor, len(self.parts()))
         self.network.for_device = self.actor is not None
         self.waiting: deque[Plan] = deque()
         self.last_staleness = 0
@@ -149,18 +142,18 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             self.config.refuse("eval_exact", f"expected False: {error}")
         return build(game)
 
-    def _check_teachers(self) -> None:
-        """Refuse teachers that do not exist, and a variant that none of them plays."""
-        names = self.config.rollout_options().get("teachers", ())
-        if not names:
-            return
+    def _check_agents(self) -> None:
+        """Refuse unknown agents here, not in the first rollout, and a variant that no teacher plays."""
+        teachers = self.config.rollout_options().get("teachers", ())
         played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
-        try:
-            agents = [tienlen_agents.load(name) for name in names]
-            for rules in played:
-                teachers_of(rules, agents)
-        except (ValueError, OSError, WrongGameError) as error:
-            raise ValueError(f"teachers: {error}") from error
+        for option, names in (("baselines", self.pool.baselines), ("teachers", teachers)):
+            try:
+                agents = [tienlen_agents.load(name) for name in names]
+                if option == "teachers" and agents:
+                    for rules in played:
+                        teachers_of(rules, agents)
+            except (ValueError, OSError, WrongGameError) as error:
+                raise ValueError(f"{option}: {error}") from error
 
     def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
         """What plays on the device of the run; None for the processor."""
@@ -411,7 +404,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         return Plan(iteration, keys, seating, opponent_seeds, self.iteration, self.policy_weights())
 
     def parts(self) -> list[IntArray]:
-        """The games of each shard: indices; a device has one shard."""
+        """The games of each shard: indices. On a device many threads compute one shard."""
         num_shards = self.config.shards if self.actor is None else 1
         return np.array_split(np.arange(self.config.num_games), num_shards)
 

@@ -52,12 +52,6 @@ def clocks() -> dict[str, str]:
     return dict(zip(_FIELDS, (part.strip() for part in done.stdout.strip().split(",")), strict=True))
 
 
-def all_rows(config: GpuConfig) -> list[Row]:
-    """The rows, in the order of the table."""
-    found = [*gpu_environment.rows(config), *gpu_learning.rows(config)]
-    return list(chosen(config, {row.name: row for row in found}).values())
-
-
 def text_of(value: float, unit: str) -> str:
     """A value with its unit."""
     if unit in ("x", "points"):
@@ -95,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         table.add_column(header)
     results: dict[str, Any] = {}
     begin = time.perf_counter()
-    rows = all_rows(config)
+    all_rows = [*gpu_environment.rows(config), *gpu_learning.rows(config)]
+    rows = chosen(config, {row.name: row for row in all_rows}).values()
     for row in rows:
         if row.needs_device and missing:
             table.add_row(*_show(row, None, "waits for a device"), style="dim")
