@@ -104,10 +104,8 @@ class ProcessExecutor:
     def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
         """Play the tasks as processes become free (see `Executor.play`)."""
         others = set(multiprocessing.active_children())
-        # Each worker is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
-        context = multiprocessing.get_context("spawn")
         waiting: dict[Future[Chunk], Task] = {}
-        with ProcessPoolExecutor(self._workers, mp_context=context, initializer=end_with_parent) as pool:
+        with worker_pool(self._workers) as pool:
             try:
                 while True:
                     # One more than there are workers, so that none waits.
@@ -129,7 +127,14 @@ class ProcessExecutor:
                 pool.shutdown(cancel_futures=True)
 
 
-def end_with_parent() -> None:
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Processes that end with this one."""
+    # Each is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
     """In a worker: exit when the parent process has died, instead of waiting for work for ever.
 
     Ctrl-C reaches every process of a terminal; the parent alone answers it.

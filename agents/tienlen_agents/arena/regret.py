@@ -15,10 +15,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tienlen_agents
-from tienlen_agents.arena.executors import end_with_parent
+from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program, with_bar
@@ -196,8 +194,7 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     losses = [] if path is None else _read(path, header, View(decisions).num_legal)
     left = np.arange(len(losses), decisions.num_games)
     blocks = [decisions.select(left[first : first + BLOCK]) for first in range(0, len(left), BLOCK)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
+    with worker_pool(workers) as pool:
         found = pool.map(_judge, [judgement] * len(blocks), blocks)
         for block in with_bar(found, "judging", len(blocks)):
             losses += [np.array(some) for some in block]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from tienlen_agents.arena.executors import end_with_parent
+from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.command import with_bar
 from tienlen_agents.data.config import (
@@ -229,8 +227,7 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
             for index in with_bar(left, "writing", len(left)):
                 write_shard(config, out, index)
         elif left:
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
+            with worker_pool(workers) as pool:
                 jobs = [pool.submit(write_shard, config, out, index) for index in left]
                 try:
                     for job in with_bar(jobs, "writing", len(jobs)):
