@@ -28,20 +28,15 @@ from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import (
     VERSION,
-    Again,
+    AtTurn,
     Create,
-    EndGame,
-    GetRecord,
     Hello,
-    Hint,
     Join,
     Message as ClientMessage,
     MessageError,
-    NextRound,
     PlayMove,
     Question,
     Select,
-    Undo,
     read,
 )
 from tienlen_agents.web.table import PERSON, Table
@@ -350,17 +345,17 @@ class Connection:
                 await table.play(self.seat, message.turn, message.play)
             case Select():
                 return table.select(self.seat, message.turn, message.cards)
-            case Undo():
-                await table.undo(self.seat)
-            case Hint():
+            case AtTurn():
                 return await table.hint(self.seat, message.turn)
-            case NextRound():
+            case Question(type="undo"):
+                await table.undo(self.seat)
+            case Question(type="next"):
                 await table.go_on(self.seat)
-            case EndGame():
+            case Question(type="end"):
                 await table.end(self.seat)
-            case GetRecord():
+            case Question(type="record"):
                 return table.record()
-            case Again():
+            case Question(type="again"):
                 self._hub.again(table, self.seat)
         return None
 

@@ -78,8 +78,9 @@ class Join:
 
 @dataclass(frozen=True)
 class Question:
-    """A message about the table of the connection; its answer has the same `id`."""
+    """A message about the table of the connection; its answer has the same `id`. `type` says what it asks."""
 
+    type: str
     id: int
 
 
@@ -102,30 +103,6 @@ class Select(AtTurn):
     """A question about selected cards."""
 
     cards: str
-
-
-class Hint(AtTurn):
-    """A question for probabilities."""
-
-
-class Undo(Question):
-    """Take a move back."""
-
-
-class NextRound(Question):
-    """Deal the next round."""
-
-
-class EndGame(Question):
-    """End the game between two rounds."""
-
-
-class GetRecord(Question):
-    """A question for the records."""
-
-
-class Again(Question):
-    """Another game at the same table."""
 
 
 Message: TypeAlias = Hello | Create | Join | Question
@@ -164,12 +141,12 @@ _KINDS: Final[Mapping[str, type[Message]]] = {
     "join": Join,
     "play": PlayMove,
     "select": Select,
-    "undo": Undo,
-    "hint": Hint,
-    "next": NextRound,
-    "end": EndGame,
-    "record": GetRecord,
-    "again": Again,
+    "undo": Question,
+    "hint": AtTurn,
+    "next": Question,
+    "end": Question,
+    "record": Question,
+    "again": Question,
 }
 _TYPES: Final = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 

@@ -109,8 +109,7 @@ class Table:
         for listener in self.listeners:
             listener.num_events = 0
         if self.listeners:
-            self.tell_all()
-            self.drive()
+            self._tell_and_drive()
 
     # ------------------------------------------------------------ what all may know
 
@@ -206,8 +205,7 @@ class Table:
             if name and name != self._names_of_people.get(listener.seat):
                 self._names_of_people[listener.seat] = name
                 self._store.name(self.id, listener.seat, name)
-        self.tell_all()
-        self.drive()
+        self._tell_and_drive()
 
     def leave(self, listener: Listener) -> None:
         """Remove a listener. Programs of a table without listeners end a little later."""
@@ -215,7 +213,7 @@ class Table:
         if listener.seat is not None and not self._is_here(listener.seat):
             loop = asyncio.get_running_loop()
             self._away_since[listener.seat] = loop.time()
-            loop.call_later(AWAY_SECONDS + 0.1, self._go_on_without)
+            loop.call_later(AWAY_SECONDS + 0.1, self._tell_and_drive)
         self.tell_all()
         if self.num_programs and not self.listeners:
             loop = asyncio.get_running_loop()
@@ -231,7 +229,8 @@ class Table:
             return False
         return asyncio.get_running_loop().time() - since >= AWAY_SECONDS
 
-    def _go_on_without(self) -> None:
+    def _tell_and_drive(self) -> None:
+        """Tell all what is new, and let agents play."""
         self.tell_all()
         self.drive()
 
@@ -251,8 +250,7 @@ class Table:
                     self._apply(text)
                 except TienLenError as error:
                     raise MessageError("illegal", printable(str(error))) from None
-        self.tell_all()
-        self.drive()
+        self._tell_and_drive()
 
     def _check_turn(self, seat: int | None, turn: int) -> None:
         session = self.session
@@ -314,8 +312,7 @@ class Table:
             self._rounds_seen = rounds_seen
             for listener in self.listeners:
                 listener.num_events = 0
-        self.tell_all()
-        self.drive()
+        self._tell_and_drive()
 
     async def go_on(self, seat: int | None) -> None:
         """Deal the next round.
@@ -345,8 +342,7 @@ class Table:
             except TienLenError as error:
                 raise MessageError("end", str(error)) from None
             self._store.finish(self.id, self.session.record(), is_ended=True)
-        self.tell_all()
-        self.drive()
+        self._tell_and_drive()
 
     async def hint(self, seat: int | None, turn: int) -> Facts:
         """The probability of each legal play by the champion's network.
