@@ -36,7 +36,7 @@ hands of up to seven cards from games of `greedy_long` and `random`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +62,6 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
-
-SolvableRules: TypeAlias = Rules  # rules of the game whose endgames can be solved
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MOST_NODES: Final = 10**15  # that may take its place; compiled code counts in int64
@@ -433,11 +431,12 @@ class Solver:
 
 
 @lru_cache(maxsize=8)
-def _solver(rules: Rules) -> Solver:
+def solver_of(rules: Rules) -> Solver:
+    """The solver of a variant that this process shares."""
     return Solver(rules)
 
 
-def can_solve(rules: AnyRules) -> TypeGuard[SolvableRules]:
+def can_solve(rules: AnyRules) -> TypeGuard[Rules]:
     """Whether endgames under these rules can be solved; with payments more than two outcomes are possible."""
     return isinstance(rules, Rules) and not rules.has_payments
 
@@ -476,10 +475,10 @@ def solve(view: View, *, max_nodes: int = MAX_NODES, solver: Solver | None = Non
     Args:
         view: the decisions.
         max_nodes: a decision that needs more positions is not solved.
-        solver: for these rules; None for one that is shared.
+        solver: for these rules; None for `solver_of`.
     """
     games, rows = open_endings(view)
-    found = (solver or _solver(view.rules)).solve(rows, max_nodes=max_nodes)
+    found = (solver or solver_of(view.rules)).solve(rows, max_nodes=max_nodes)
     n = len(view)
     solution = Solution(
         np.zeros(n, np.int8), np.zeros((n, view.table.num_actions), np.bool_), np.zeros(n, np.int64)
@@ -488,13 +487,6 @@ def solve(view: View, *, max_nodes: int = MAX_NODES, solver: Solver | None = Non
     solution.best_mask[games] = found.best_mask
     solution.num_nodes[games] = found.num_nodes
     return solution
-
-
-def winning_actions(view: View) -> BoolArray:
-    """bool (n, A): the actions that are proven to force the better place."""
-    found = solve(view)
-    winning: BoolArray = found.best_mask & (found.value == 1)[:, None]
-    return winning
 
 
 def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tuple[IntArray, IntArray]:
@@ -516,7 +508,7 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
         return games, games
     is_choice = view.num_legal[games] > 1
     games, rows = games[is_choice], rows[is_choice]
-    found = _solver(view.rules).solve(rows, wanted=chosen[games], max_nodes=max_nodes)
+    found = solver_of(view.rules).solve(rows, wanted=chosen[games], max_nodes=max_nodes)
     is_won = found.value == 1
     chosen[games[is_won]] = found.best_mask[is_won].argmax(axis=1)
     return games[is_won], games[found.value == -1]

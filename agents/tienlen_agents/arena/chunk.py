@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.random import SeedSequence
 
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, Played, by_reason, play_deals
-from tienlen_agents.endgame import SolvableRules, Solver, can_solve, open_endings
+from tienlen_agents.endgame import can_solve, open_endings, solver_of
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -245,7 +244,7 @@ def play_chunk(
     counter = None
     if job.blunder_deals > job.first_deal and can_solve(job.rules):
         num_counted = min(job.blunder_deals - job.first_deal, job.num_deals)
-        counter = BlunderCounter(job.rules, num_counted, games.num_per_deal, len(agents))
+        counter = BlunderCounter(num_counted, games.num_per_deal, len(agents))
     recorder = Recorder(job.rules, games.keys[: job.num_records]) if job.num_records else None
     played = play_deals(
         agents,
@@ -351,11 +350,6 @@ class Recorder:
         return tuple(played.record() for played in self._rounds)
 
 
-@lru_cache(maxsize=8)
-def _solver(rules: SolvableRules) -> Solver:
-    return Solver(rules)
-
-
 class BlunderCounter:
     """Callback of `play_deals` that counts blunders in endgames that can be solved exactly.
 
@@ -365,7 +359,6 @@ class BlunderCounter:
     after it.
 
     Args:
-        rules: the variant.
         num_deals: D; only decisions in the first D deals of the chunk count.
         num_games: games of each deal; they are adjacent in the batch.
         num_agents: E.
@@ -374,10 +367,9 @@ class BlunderCounter:
         counts: int64 (D, E, 2), blunders and counted decisions.
     """
 
-    def __init__(self, rules: SolvableRules, num_deals: int, num_games: int, num_agents: int) -> None:
+    def __init__(self, num_deals: int, num_games: int, num_agents: int) -> None:
         self.counts = np.zeros((num_deals, num_agents, 2), np.int64)
         self._num_games = num_games
-        self._rules = rules
 
     def __call__(self, index: int, view: View, chosen: IntArray) -> None:
         """Count the blunders among the actions (n,) that an agent chose in n decisions."""
@@ -390,7 +382,7 @@ class BlunderCounter:
         found, rows = found[is_wanted], rows[is_wanted]
         if not found.size:
             return
-        solution = _solver(self._rules).solve(rows)
+        solution = solver_of(view.rules).solve(rows)
         is_blunder = (solution.value == 1) & ~solution.best_mask[np.arange(len(found)), chosen[found]]
         np.add.at(self.counts[:, index, 0], deals[found], is_blunder)
         np.add.at(self.counts[:, index, 1], deals[found], solution.value != 0)
