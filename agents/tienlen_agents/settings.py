@@ -76,14 +76,6 @@ class Range:
             text = f"{_number(self.least)}..{_number(self.most)}"
         return f"0, or {text}" if self.or_zero else text
 
-    def reader(self, kind: Callable[[str], NumberT]) -> Callable[[str], NumberT]:
-        """The ``type`` of an argparse option: ``parser.add_argument("--deals", type=Range(2).reader(int))``.
-
-        Args:
-            kind: int or float.
-        """
-        return reader(kind, self)
-
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else f"{value:g}"
@@ -318,7 +310,7 @@ def _range_of(config_class: type, field: str) -> Allowed | None:
 
 
 def reader(kind: Callable[[str], NumberT], allowed: Allowed) -> Callable[[str], NumberT]:
-    """A function that reads a text of a command line, or raises argparse's error."""
+    """The ``type`` of an argparse option: ``parser.add_argument("--deals", type=reader(int, Range(2)))``."""
 
     def read(text: str) -> NumberT:
         try:

@@ -31,7 +31,7 @@ from tienlen_agents.command import Interrupted, interruptible, program
 from tienlen_agents.endgame import Solver, open_endings
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.shipped import ShippedNetworks
-from tienlen_agents.settings import Range
+from tienlen_agents.settings import Range, reader
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import format_cards
@@ -119,8 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog=program("tienlen_agents.tienlen_puzzles"),
         description="Mine endgames with exactly one winning play from self-play, a line each.",
     )
-    parser.add_argument("--count", type=Range(1, 10**6).reader(int), default=1000, help="(%(default)s)")
-    parser.add_argument("--seed", type=Range(0, 2**63 - 1).reader(int), default=0, help="(%(default)s)")
+    parser.add_argument("--count", type=reader(int, Range(1, 10**6)), default=1000, help="(%(default)s)")
+    parser.add_argument("--seed", type=reader(int, Range(0, 2**63 - 1)), default=0, help="(%(default)s)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: to the screen")
     options = parser.parse_args(arguments)
     try:

@@ -15,7 +15,7 @@ import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import COUNT_OR_NONE, Range
+from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
 from tienlen_agents.terminal.human import Command, Decision, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
@@ -238,12 +238,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--rounds",
-        type=COUNT_OR_NONE.reader(int),
+        type=reader(int, COUNT_OR_NONE),
         metavar="N",
         help="of the game; 0: until a person leaves (to the target of the rules, or one)",
     )
     deals = parser.add_mutually_exclusive_group()
-    seed, key = (allowed.reader(lambda text: int(text, 0)) for allowed in (COUNT_OR_NONE, KEYS))
+    seed, key = (reader(lambda text: int(text, 0), allowed) for allowed in (COUNT_OR_NONE, KEYS))
     deals.add_argument("--seed", type=seed, help="of the deals and the agents (random)")
     deals.add_argument("--key", type=key, help="64-bit key of the deals, as in records")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
@@ -253,7 +253,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--history",
-        type=COUNT_OR_NONE.reader(int),
+        type=reader(int, COUNT_OR_NONE),
         default=0,
         metavar="K",
         help="last plays in observations, for policies",

@@ -13,7 +13,7 @@ from threading import Timer
 from typing import Final
 
 from tienlen_agents.command import CONSOLE_SCRIPT, Interrupted, complete_agents, interruptible, program
-from tienlen_agents.settings import Range
+from tienlen_agents.settings import Range, reader
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
 from tienlen_agents.web.store import Store, StoreError
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     complete_agents(usual)
     parser.add_argument(
-        "--port", type=Range(0, 65_535).reader(int), default=PORT, help="0 for any free one (%(default)s)"
+        "--port", type=reader(int, Range(0, 65_535)), default=PORT, help="0 for any free one (%(default)s)"
     )
     parser.add_argument(
         "--host",
