@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.game import AnyRules
 
 Body = Callable[[Any, Any, Any], None]
 
@@ -107,17 +106,11 @@ class Chooser(Protocol):
         """
 
 
-class ParallelAgent(Protocol):
-    """An agent that can also play on a machine; there it chooses what `Agent.act` chooses."""
-
-    name: str
-
-    def chooser(self, machine: Machine, rules: AnyRules) -> Chooser:
-        """The agent on a machine, for one variant."""
-
-
 def has_chooser(agent: object) -> bool:
-    """Whether an agent is a `ParallelAgent`."""
+    """Whether an agent can also play on a machine: ``chooser(machine, rules)`` makes its `Chooser`.
+
+    There it chooses what `Agent.act` chooses.
+    """
     return callable(getattr(type(agent), "chooser", None))
 
 

@@ -1,6 +1,6 @@
 """An executor of the arena that plays on a device: many thousand games at once, every decision there.
 
-The deals, the seats and the choices of `tienlen_agents.parallel.ParallelAgent` are those of the other
+The deals, the seats and the choices of a `tienlen_agents.parallel.Chooser` are those of the other
 executors, and so are the points. A network computes its scores by other sums there, which differ in the last
 bits; where its best two actions are closer than `CLOSE`, the loops of
 `tienlen_agents.networks.inference` decide, as in the other executors. Agents that draw (``random``, and a

@@ -98,7 +98,7 @@ class HeuristicAgent(RuleAgent):
         self.parameters = parameters
 
     def chooser(self, machine: Machine, rules: AnyRules) -> Chooser:
-        """The agent on a machine (see `tienlen_agents.parallel.ParallelAgent`)."""
+        """The agent on a machine (see `tienlen_agents.parallel.has_chooser`)."""
         return RuleChooser(machine, self, rules)
 
 
