@@ -78,10 +78,10 @@ def read_message(line: bytes) -> Message:
     return message
 
 
-def shortened(line: bytes, length: int = 120) -> str:
+def shortened(line: bytes) -> str:
     """The beginning of a line, for messages."""
-    text = line[:length].decode(errors="backslashreplace")
-    return repr(text) + (f" and {len(line) - length} bytes more" if len(line) > length else "")
+    text = line[:120].decode(errors="backslashreplace")
+    return repr(text) + (f" and {len(line) - 120} bytes more" if len(line) > 120 else "")
 
 
 def no_question(answer: Message) -> Failure:

@@ -239,10 +239,6 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget)
 
 
-class ProgramError(ValueError):
-    """A program that does not start."""
-
-
 class ProcessAgent:
     """A program that plays by the protocol of ``agents/tienlen_agents/external/PROTOCOL.md``.
 
@@ -445,13 +441,13 @@ class ProcessAgent:
         """Start the program, if it does not run, to see whether it can play by `rules`.
 
         Raises:
-            ProgramError: it does not start, or does not answer ``hello``.
+            ValueError: it does not start, or does not answer ``hello``.
         """
         try:
             self.start(rules)
         except Failure as failure:
             self._kill()
-            raise ProgramError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
+            raise ValueError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
 
     def _kill(self) -> None:
         if self._child is not None:
