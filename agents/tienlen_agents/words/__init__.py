@@ -105,8 +105,6 @@ class GameWords:
         help: at a terminal: the valid inputs.
         hint: default agent for suggestions.
         opponent: default agent for the other seats.
-        leading: the fields of a `play` message to a program before the public facts of the game.
-        trailing: the fields after them.
         named: the fields that identify a position in error messages.
         positions: positions where programs often fail.
         undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
@@ -124,8 +122,6 @@ class GameWords:
 """
     hint: str = "random"
     opponent: str = "random"
-    leading: tuple[str, ...] = ("seat", "hand")
-    trailing: tuple[str, ...] = ("counts", "places", "scores", "legal")
     named: tuple[str, ...] = ("game", "seat", "hand")
     positions: tuple[Position, ...] = ()
     undealt_column: int = -1
@@ -215,10 +211,13 @@ class GameWords:
         }
 
     def message_fields(self, position: Message) -> dict[str, Json]:
-        """The fields of a `play` message, from those of `tienlen_env.single.messages.positions`."""
-        known = {*self.leading, *self.trailing, "current_seat", "legal_ids"}
-        facts = [word for word in position if word not in known]
-        return {word: position[word] for word in (*self.leading, *facts, *self.trailing)}
+        """The fields of a `play` message, from those of `tienlen_env.single.messages.positions`.
+
+        The public facts of the game are between those that every game has.
+        """
+        first, last = ("seat", "hand"), ("counts", "places", "scores", "legal")
+        facts = [word for word in position if word not in (*first, *last, "current_seat", "legal_ids")]
+        return {word: position[word] for word in (*first, *facts, *last)}
 
     def tables(self, rules: AnyRules) -> list[tuple[str, int]]:
         """The presets and numbers of players for which a program is checked."""
