@@ -27,7 +27,7 @@ from tienlen_agents.arena.match import (
     pilot,
 )
 from tienlen_agents.arena.play import latency
-from tienlen_agents.arena.report import Report, can_write_page
+from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import (
@@ -51,7 +51,7 @@ from tienlen_agents.settings import (
     settings_of,
 )
 from tienlen_env.engine.agent import Agent
-from tienlen_env.extras import MissingExtraError, how_to_install, require
+from tienlen_env.extras import MissingExtraError, how_to_install, is_installed, require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games
 from tienlen_env.rendering.view import printable
@@ -324,7 +324,7 @@ def _run(command: Command) -> int:
     if settings.out:
         for path in report.write(settings.out):
             print(f"wrote {path}")
-        if not can_write_page():
+        if not is_installed("jinja2"):
             print(f"left out arena.html: {how_to_install('arena')}")
     if report.failures:
         failed = ", ".join(dict.fromkeys(one.name for one in report.failures))

@@ -164,7 +164,7 @@ class Report(RunResults):
             "arena.json": _encoded(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"),
             "arena.csv": _encoded(self.to_csv()),
         }
-        if can_write_page():
+        if is_installed("jinja2"):
             contents["arena.html"] = _encoded(self.to_html())
         for name, content in contents.items():
             write_atomic(folder / name, content)
@@ -181,11 +181,6 @@ def csv_text(text: str) -> str:
     """A text for a cell of a CSV file; a spreadsheet would take one that begins with ``=`` as a formula."""
     text = printable(text)
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
-
-
-def can_write_page() -> bool:
-    """Whether the library of `Report.to_html` is installed."""
-    return is_installed("jinja2")
 
 
 def rules_dict(rules: AnyRules) -> dict[str, Any]:

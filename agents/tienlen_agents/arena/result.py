@@ -257,10 +257,10 @@ class MatchResult:
         seats = (f"{s.num_seats} × {s.name}" if s.num_seats > 1 else s.name for s in self.scores)
         return tuple(f"v. {text}" if index else text for index, text in enumerate(seats))
 
-    def bootstrap(self, index: int, seed: int = 0) -> tuple[float, float]:
+    def bootstrap(self, index: int) -> tuple[float, float]:
         """The bootstrap interval of an agent's main figure (see `stats.bootstrap_interval`)."""
         per_deal = self.num_seatings * self.lineup.count(index)
-        return bootstrap_interval(self.deal_main[:, index], per_deal, seed=seed)
+        return bootstrap_interval(self.deal_main[:, index], per_deal)
 
     def _by_agent(self, slots: npt.NDArray[np.int32 | np.int64], axis: int = -1) -> IntArray:
         """Sums over the slots of each agent, along an axis: P to E."""

@@ -19,6 +19,7 @@ from tienlen_env.games.common.arrays import IntArray
 
 ALPHA: Final = 0.05
 FIRST_LOOK: Final = 256  # deals
+NUM_RESAMPLES: Final = 2000  # of all deals, for a bootstrap interval
 
 
 def anytime_factor(num_deals: npt.ArrayLike, planned: int) -> npt.NDArray[np.float64]:
@@ -171,16 +172,13 @@ def deals_needed(pilot: Estimate, num_deals: int, precision: float) -> int:
     return max(2, math.ceil((_Z * deviation / precision) ** 2))
 
 
-def bootstrap_interval(
-    totals: IntArray, per_deal: int, *, seed: int = 0, num_resamples: int = 2000
-) -> tuple[float, float]:
+def bootstrap_interval(totals: IntArray, per_deal: int, *, seed: int = 0) -> tuple[float, float]:
     """The 95 % bootstrap interval, by resampling whole deals: a check of `estimate` without its assumptions.
 
     Args:
         totals: int64 (D,), as for `estimate`.
         per_deal: as for `estimate`.
         seed: of the resampling.
-        num_resamples: number of samples of D deals.
 
     Returns:
         The 2.5 % and 97.5 % percentiles of the resampled means.
@@ -188,7 +186,7 @@ def bootstrap_interval(
     rng = np.random.default_rng(seed)
     # The counts of the drawn deals are multinomial; there are far fewer distinct totals than deals.
     found, count = np.unique(totals, return_counts=True)
-    drawn = rng.multinomial(len(totals), count / len(totals), size=num_resamples)
+    drawn = rng.multinomial(len(totals), count / len(totals), size=NUM_RESAMPLES)
     means = drawn @ found / (len(totals) * per_deal)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
