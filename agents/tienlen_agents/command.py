@@ -1,14 +1,6 @@
 """Helpers of all commands: the command line and the versions for reports, agents' names, Ctrl-C and SIGTERM.
 
-Commands end with one line and the exit code of the shell, 130 or 143:
-
-    try:
-        with interruptible():
-            work()
-    except Interrupted as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return error.exit_code
-
+A command that works in `interruptible_work` ends with one line and the exit code of the shell, 130 or 143.
 Without this, SIGTERM ends a process without its ``finally`` blocks, and Ctrl-C prints a traceback.
 """
 
@@ -23,7 +15,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module, metadata
@@ -184,3 +176,19 @@ def interruptible() -> Iterator[None]:
         for signum, handler in before.items():
             # None: installed by other code than Python's, which cannot be named here.
             signal.signal(signum, signal.SIG_DFL if handler is None else handler)
+
+
+def interruptible_work(prog: str, work: Callable[[], int], saved: Callable[[], str] = str) -> int:
+    """Do the work of a command; the exit code. An interrupt ends it with a line.
+
+    Args:
+        prog: name of the command.
+        work: returns the exit code.
+        saved: the end of the line: what of the work is saved, and how to go on.
+    """
+    try:
+        with interruptible():
+            return work()
+    except Interrupted as error:
+        print(f"{prog}: {error}{saved()}", file=sys.stderr)
+        return error.exit_code

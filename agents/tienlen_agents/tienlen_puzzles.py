@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,7 @@ import numpy as np
 
 from tienlen_agents import load
 from tienlen_agents.arena.play import play_deals
-from tienlen_agents.command import Interrupted, interruptible, program
+from tienlen_agents.command import interruptible_work, program
 from tienlen_agents.endgame import Solver, open_endings
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.shipped import ShippedNetworks
@@ -123,18 +122,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=reader(int, Range(0, 2**63 - 1)), default=0, help="(%(default)s)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: to the screen")
     options = parser.parse_args(arguments)
-    try:
-        with interruptible():
-            lines = list(itertools.islice(mine(options.seed), options.count))
-            text = "".join(line + "\n" for line in lines)
-            if options.out:
-                write_atomic(options.out, text.encode())
-            else:
-                print(text, end="")
-    except Interrupted as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+
+    def work() -> int:
+        lines = list(itertools.islice(mine(options.seed), options.count))
+        text = "".join(line + "\n" for line in lines)
+        if options.out:
+            write_atomic(options.out, text.encode())
+        else:
+            print(text, end="")
+        return 0
+
+    return interruptible_work(parser.prog, work)
 
 
 if __name__ == "__main__":

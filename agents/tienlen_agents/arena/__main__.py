@@ -30,13 +30,7 @@ from tienlen_agents.arena.play import latency
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_agents.command import (
-    Interrupted,
-    complete_agents,
-    interruptible,
-    program,
-    show_any_text,
-)
+from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -264,20 +258,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show_any_text()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
-    out = None
     try:
         command = _command(parser, arguments)
-        out = command.settings.out
-        with interruptible():
-            return _run(command)
-    except Interrupted as error:
-        saved = ""
-        if out and (chunks := Path(out) / CHUNKS_FILE).exists():
-            saved = f"; the results so far are in {chunks}, the same command resumes from them"
-        print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
-        return error.exit_code
+        return interruptible_work(parser.prog, lambda: _run(command), lambda: _saved(command.settings.out))
     except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+
+
+def _saved(out: str | None) -> str:
+    """What an interrupted run says of its results."""
+    if not out or not (chunks := Path(out) / CHUNKS_FILE).exists():
+        return ""
+    return f"; the results so far are in {chunks}, the same command resumes from them"
 
 
 def _run(command: Command) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tienlen_agents.command import Interrupted, interruptible, program
+from tienlen_agents.command import interruptible_work, program
 from tienlen_agents.data.config import DataConfig
 from tienlen_agents.data.writer import write_data
 from tienlen_agents.settings import FreeText, Range, add_options, make_config, setting
@@ -36,16 +36,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add_options(parser, CommandLine)
     options = make_config(parser, CommandLine, vars(parser.parse_args(argv)))
+
+    def write() -> int:
+        total = write_data(options, options.out, options.workers)
+        print(f"{total:,} rounds in {options.out}")
+        return 0
+
     try:
-        with interruptible():
-            total = write_data(options, options.out, options.workers)
-    except Interrupted as error:
-        print(f"{parser.prog}: {error}: the same command goes on from here", file=sys.stderr)
-        return error.exit_code
+        return interruptible_work(parser.prog, write, lambda: ": the same command goes on from here")
     except (ValueError, OSError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
-    print(f"{total:,} rounds in {options.out}")
-    return 0
 
 
 if __name__ == "__main__":

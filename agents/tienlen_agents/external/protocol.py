@@ -8,7 +8,6 @@ at once, whole rounds under every preset, and the end. The exit code is 0 if all
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.command import Interrupted, interruptible, program
+from tienlen_agents.command import interruptible_work, program
 from tienlen_agents.external.messages import (
     Failure,
     encode,
@@ -222,12 +221,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         agent = ProcessAgent(command, limit_ms=options.limit_ms, start_ms=options.start_ms)
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    try:
-        with interruptible():
-            return _report(agent, options, write)
-    except Interrupted as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return error.exit_code
+    return interruptible_work(parser.prog, lambda: _report(agent, options, write))
 
 
 def _report(agent: ProcessAgent, options: CommandLine, write: Callable[[str], object]) -> int:

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table as TextTable
 
 from tienlen_agents.arena.terminal import LiveProgress
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
+from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import (
     COUNT,
@@ -276,18 +276,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, call, config, what = (given.pop(name) for name in ("command", "call", "config", "what"))
     settings = [] if config is None else [make_config(parser, config, given)]
     try:
-        with interruptible():
-            call(*settings, what)
-    except Interrupted as error:
         saved = "; the same command goes on from what was played" if command == "run" else ""
-        print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
-        return error.exit_code
+        return interruptible_work(parser.prog, lambda: call(*settings, what) or 0, lambda: saved)
     except PacketError as error:
         print(f"{parser.prog}: refused: {printable(str(error))}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
-    return 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from tienlen_agents.command import CONSOLE_SCRIPT, Interrupted, complete_agents, interruptible, program
+from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, interruptible_work, program
 from tienlen_agents.settings import Range, reader
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
@@ -118,12 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         require("starlette", "web", "tienlen web")
     except MissingExtraError as error:
         parser.error(str(error))
-    try:
-        with interruptible():
-            return _serve(parser, options, store)
-    except Interrupted as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return error.exit_code
+    return interruptible_work(parser.prog, lambda: _serve(parser, options, store))
 
 
 def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: Store) -> int:
