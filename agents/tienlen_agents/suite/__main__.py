@@ -171,13 +171,10 @@ def _check(settings: Checking, packet: str) -> None:
     _show(found.figures)
     level = "community"
     if isinstance(settings, Replaying):
-        more: dict[str, Any] = {
-            "agent": settings.agent,
-            "jobs": settings.jobs,
-            "secret": secret,
-            "on_job": show,
-        }
-        print(f"played again: {replay(folder, settings.seed, **more)} rounds, all the same")
+        again = replay(
+            folder, settings.seed, agent=settings.agent, jobs=settings.jobs, secret=secret, on_job=show
+        )
+        print(f"played again: {again} rounds, all the same")
         level = "replayed" if secret is None else "official"
     print(f"{level}: {found.rounds} rounds, {found.decisions} decisions of the panel computed again")
     if settings.entry:
@@ -219,45 +216,34 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(
-        name: str,
-        text: str,
-        call: Callable[..., None],
-        config: type[Config] | None = None,
-        /,
-        **argument: Any,
-    ) -> argparse.Action:
+        name: str, text: str, call: Callable[..., None], config: type[Config] | None = None
+    ) -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=text)
         one.set_defaults(call=call, config=config)
         if config is not None:
             add_options(one, config)
-        return one.add_argument("what", **argument)
+        return one
 
-    suite = {"nargs": "?", "default": "v1", "choices": SUITES, "help": "the suite (v1)"}
-    add("list", "the tracks, the panel, the classes of budget", _list, **suite)
-    agent = {"metavar": "agent", "help": "the agent to enter"}
-    complete_agents(add("run", "play a track and write a packet", _run, Running, **agent))
-    one = {"metavar": "packet", "help": "its folder"}
-    add("check", "compute everything in a packet again from its records", _check, Checking, **one)
-    add("replay", "check, then play a drawn sample of a packet again", _check, Replaying, **one)
-    rows = {"metavar": "row", "nargs": "+", "help": "files of the leaderboard"}
-    add(
-        "check-row",
-        "check submitted rows and the packets at their addresses",
-        _check_rows,
-        CheckingRows,
-        **rows,
+    one = add("list", "the tracks, the panel, the classes of budget", _list)
+    one.add_argument("what", nargs="?", default="v1", choices=SUITES, help="the suite (v1)")
+    one = add("run", "play a track and write a packet", _run, Running)
+    complete_agents(one.add_argument("what", metavar="agent", help="the agent to enter"))
+    one = add("check", "compute everything in a packet again from its records", _check, Checking)
+    one.add_argument("what", metavar="packet", help="its folder")
+    one = add("replay", "check, then play a drawn sample of a packet again", _check, Replaying)
+    one.add_argument("what", metavar="packet", help="its folder")
+    one = add(
+        "check-row", "check submitted rows and the packets at their addresses", _check_rows, CheckingRows
     )
-    two = {"metavar": "packet", "nargs": 2, "help": "two packets of one track"}
-    add("power", "the difference of two packets, and the smallest one that is found", _power, **two)
-    out = {"metavar": "file", "help": "outside of the repository"}
-    add("new-seed", "write a secret seed, print its hash", _new_seed, **out)
-    folder = {
-        "metavar": "folder",
-        "nargs": "?",
-        "default": "leaderboard",
-        "help": "of the rows (leaderboard)",
-    }
-    add("page", "print the tables of the leaderboard, Markdown", _page, **folder)
+    one.add_argument("what", metavar="row", nargs="+", help="files of the leaderboard")
+    one = add("power", "the difference of two packets, and the smallest one that is found", _power)
+    one.add_argument("what", metavar="packet", nargs=2, help="two packets of one track")
+    one = add("new-seed", "write a secret seed, print its hash", _new_seed)
+    one.add_argument("what", metavar="file", help="outside of the repository")
+    one = add("page", "print the tables of the leaderboard, Markdown", _page)
+    one.add_argument(
+        "what", metavar="folder", nargs="?", default="leaderboard", help="of the rows (leaderboard)"
+    )
     return parser
 
 
