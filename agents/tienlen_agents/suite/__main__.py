@@ -38,9 +38,9 @@ from tienlen_agents.settings import (
     setting,
 )
 from tienlen_agents.suite.checking import SUITES, check, held_out_digest, read_secret
+from tienlen_agents.suite.figures import power
 from tienlen_agents.suite.packet import PacketError, read_packet
 from tienlen_agents.suite.page import entry_of, leaderboard, read_entries, write_entry
-from tienlen_agents.suite.power import power
 from tienlen_agents.suite.running import Entry, replay, run
 from tienlen_agents.suite.submitted import check_row
 from tienlen_env.extras import MissingExtraError

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from tienlen_agents.files import write_atomic
 from tienlen_agents.suite.checking import SUITES
+from tienlen_agents.suite.figures import difference
 from tienlen_agents.suite.packet import MAX_JSON, VALUES, Packet, PacketError
-from tienlen_agents.suite.power import difference
 from tienlen_agents.suite.table import Track
 
 LEVELS: Final = ("community", "replayed", "official")

@@ -13,8 +13,8 @@ import pytest
 from tests.suites import TINY, tiny
 from tienlen_agents.suite import PacketError, run
 from tienlen_agents.suite.__main__ import main
+from tienlen_agents.suite.figures import power
 from tienlen_agents.suite.page import entry_of, leaderboard, ranks, read_entries, write_entry
-from tienlen_agents.suite.power import power
 
 
 @pytest.fixture(scope="module")

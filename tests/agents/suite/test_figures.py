@@ -9,7 +9,7 @@ import pytest
 
 from tests.suites import tiny
 from tienlen_agents.suite import PacketError, run
-from tienlen_agents.suite.power import difference, lower_ends, power, smallest_effect
+from tienlen_agents.suite.figures import difference, lower_ends, power, smallest_effect
 
 
 def test_the_difference_is_paired(tmp_path: Path) -> None:
