@@ -5,7 +5,6 @@ from __future__ import annotations
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
@@ -188,9 +187,10 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
     Each agent decides in some first and last positions of a random game. Programs (`FallibleAgent`) compile
     nothing and are left out.
     """
-    compile_engine(rules)
     batch = batch_for(agents, rules, 1, history)
     batch.deal(np.zeros(1, np.int64))
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
+    view.legal_actions, view.action_mask, view.observation  # noqa: B018 - compiled for programs, too
     rng = np.random.default_rng(0)
     positions = []
     while batch.state.turn[0] >= 0:
@@ -201,16 +201,6 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
             agent.reset(0)
             for position in positions[:2] + positions[2:][-8:]:
                 agent.act(View(position))
-
-
-@lru_cache(maxsize=8)
-def compile_engine(rules: AnyRules) -> None:
-    """Let Numba compile the loops of the engine."""
-    batch = Batch(rules)
-    batch.reset(0)
-    view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
-    view.legal_actions, view.action_mask, view.observation  # noqa: B018
-    batch.step(batch.sample(np.random.default_rng(0)))
 
 
 class Latency(NamedTuple):

@@ -139,23 +139,24 @@ def _digits(result: MatchResult) -> int:
     return 3 if result.units is None else 2
 
 
-def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3) -> Text:
+def _text(text: str, style: str = "") -> Text:
+    """A text that is shown as it is, without marks for colours in it."""
     from rich.text import Text
 
+    return Text(text, style)
+
+
+def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3) -> Text:
     text = f"{scale * value.mean:.{digits}f} ± {scale * value.half_width:.{digits}f}"
-    return Text(text, STYLE[value.verdict(parity)])
+    return _text(text, STYLE[value.verdict(parity)])
 
 
 def _gain(value: Estimate, with_error: bool) -> Text:
-    from rich.text import Text
-
     text = f"{value.mean:+.2f}" + (f" ± {value.half_width:.2f}" if with_error else "")
-    return Text(text, STYLE[value.verdict(0.0)])
+    return _text(text, STYLE[value.verdict(0.0)])
 
 
 def _scores(rules: AnyRules, report: RunResults) -> list[RenderableType]:
-    from rich.text import Text
-
     results = report.of(rules)
     first, digits = results[0], _digits(results[0])
     with_units = first.units is not None
@@ -172,12 +173,12 @@ def _scores(rules: AnyRules, report: RunResults) -> list[RenderableType]:
             verdict = score.main.verdict(result.parity)
             rate = score.decisions_per_second
             grid.add_row(
-                Text(label),
+                _text(label),
                 *_figures(score, result),
                 f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
                 *([f"{score.blunders.mean:.1f}" if score.blunders else "–"] if with_blunders else []),
                 f"{1e6 / rate:,.2f}" if rate else "–",
-                Text(_MARK[verdict], STYLE[verdict]),
+                _text(_MARK[verdict], STYLE[verdict]),
                 end_section=score is result.scores[-1],
             )
     share = f"{100 * first.parity_first:.1f}"
@@ -188,12 +189,10 @@ def _scores(rules: AnyRules, report: RunResults) -> list[RenderableType]:
     points = f"{first.parity_points:.{digits}f}" if len(parities) == 1 else "mean "
     units = [f"0.00{blank}"] if with_units else []
     grid.add_row("parity", *units, f"{points}{blank}", share + " " * len(" ± 0.0"), shares, style="dim")
-    return [Text(report.heading(rules), "bold"), grid, Text(note + "\n", "dim")]
+    return [_text(report.heading(rules), "bold"), grid, _text(note + "\n", "dim")]
 
 
 def _league(league: League, report: RunResults) -> list[RenderableType]:
-    from rich.text import Text
-
     first, standings = report.of(league.rules)[0], [league.standings[index] for index in league.ranking]
     note = (
         f"±: {report.interval_note} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
@@ -203,24 +202,22 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
     grid = _grid("agent", "rating", *columns)
     for standing in standings:
         rating = f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}"
-        grid.add_row(Text(standing.name), rating, *_figures(standing, first))
+        grid.add_row(_text(standing.name), rating, *_figures(standing, first))
     matrix = _grid("", *(f"v. {number}" for number, _ in enumerate(standings, start=1)), min_width=10)
     with_error = len(standings) <= 4  # as many as fit side by side; the files have all
     for number, row in enumerate(league.ranking, start=1):
         values = [league.payoffs[row][column] for column in league.ranking]
-        cells = [Text("–", "dim") if v is None else _gain(v, with_error) for v in values]
-        matrix.add_row(Text(f"{number} {league.standings[row].name}"), *cells)
+        cells = [_text("–", "dim") if v is None else _gain(v, with_error) for v in values]
+        matrix.add_row(_text(f"{number} {league.standings[row].name}"), *cells)
     proven = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
     found = "; ".join(proven) if proven else "none that is proven"
-    cycles = Text(f"Cycles: {found}", "yellow" if proven else "dim")
+    cycles = _text(f"Cycles: {found}", "yellow" if proven else "dim")
     payoffs = f"Payoffs: {first.figure} per seat above the column's agent, in match-ups of only these two"
-    title = Text(report.heading(league.rules), "bold")
-    return [title, grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
+    title = _text(report.heading(league.rules), "bold")
+    return [title, grid, _text(note + "\n", "dim"), _text(payoffs, "bold"), matrix, cycles]
 
 
 def _by_rules(report: RunResults) -> RenderableType:
-    from rich.text import Text
-
     paid = any(result.units is not None for result in report.results)
     grid = _grid("match-up", *(rules.name for rules in report.variants))
     grid.title = "Points by variant, units where there are payments" if paid else "Points by variant"
@@ -228,26 +225,24 @@ def _by_rules(report: RunResults) -> RenderableType:
         row = []
         for rules in report.variants:
             found = [result for result in report.of(rules) if result.title == title]
-            row.append(_cell(found[0].scores[0].main, found[0].parity) if found else Text("–"))
-        grid.add_row(Text(title), *row)
+            row.append(_cell(found[0].scores[0].main, found[0].parity) if found else _text("–"))
+        grid.add_row(_text(title), *row)
     return grid
 
 
 def _latencies(report: RunResults) -> RenderableType:
-    from rich.text import Text
-
     grid = _grid("agent", "mean ms", "99 % ms", "decisions")
     grid.title = "One decision at a time"
     for found in report.latencies:
         name = report.title_of(found.name, found.rules)
-        grid.add_row(Text(name), f"{found.mean_ms:.3f}", f"{found.p99_ms:.3f}", f"{found.decisions:,}")
+        grid.add_row(_text(name), f"{found.mean_ms:.3f}", f"{found.p99_ms:.3f}", f"{found.decisions:,}")
     return grid
 
 
 class LiveProgress:
     """A progress bar in the terminal: games, decisions per second, time left. Use it with ``with``."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
         from rich.table import Column
 
@@ -257,7 +252,6 @@ class LiveProgress:
             TextColumn("{task.fields[games]}", justify="right"),
             TextColumn("{task.fields[rate]}", justify="right"),
             TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
             expand=True,
         )
 

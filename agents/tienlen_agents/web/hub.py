@@ -47,6 +47,8 @@ class SharedAgent:
         self._times: deque[float] = deque(maxlen=_NUM_TIMES)
         self.name = agent.name
         self.history = int(getattr(agent, "history", 0))
+        if plays := getattr(agent, "plays", ""):  # for agents of all games there is no such attribute
+            self.plays = plays
 
     def reset(self, seed: int) -> None:
         """See `Agent.reset`."""
@@ -143,11 +145,7 @@ class Hub:
             agent.reset(secrets.randbits(32))
             if isinstance(agent, FallibleAgent):
                 return agent
-            plays = getattr(agent, "plays", "")
-            shared = SharedAgent(agent)
-            if plays:
-                shared.plays = plays  # type: ignore[attr-defined]
-            self._shared[name] = shared
+            self._shared[name] = SharedAgent(agent)
         return self._shared[name]
 
     def _adviser(self, rules: str) -> ShippedNetworks | None:
