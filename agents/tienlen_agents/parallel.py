@@ -23,34 +23,54 @@ from tienlen_env.engine.backends import jit
 Body = Callable[[Any, Any, Any], None]
 
 
-class Machine(Protocol):
-    """Runs bodies on arrays of its own memory.
+@cache
+def host_loop(body: Body) -> Any:
+    """A body as a compiled loop on the processor: ``loop(num_items, args)``, arrays of NumPy, one slot."""
+
+    @jit.loop
+    def loop(num_items, args):  # type: ignore[no-untyped-def]
+        for item in range(num_items):
+            body(item, 0, args)
+
+    return loop
+
+
+class Machine:
+    """Runs bodies on arrays of its own memory: here on the processor, with NumPy's arrays and one thread.
+
+    The machine of a device is a class that overrides every method.
 
     Attributes:
         num_slots: T, the number of slots.
         multiple: rows that a network multiplies are filled up to a multiple of this size with zeros.
     """
 
-    num_slots: int
-    multiple: int
+    num_slots: int = 1
+    multiple: int = 1
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
         """A new array of the machine, not initialised."""
+        return np.empty(shape, dtype)
 
     def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
         """A new array of the machine."""
+        return np.zeros(shape, dtype)
 
     def array(self, values: npt.NDArray[Any]) -> Any:
         """A copy of an array in the machine's memory."""
+        return np.array(values)
 
     def per_slot(self, row: npt.NDArray[Any]) -> Any:
         """A new array with a copy of a row for each slot, (T, n), in the order that is fast for slots."""
+        return np.array(row)[None]
 
     def host(self, array: Any) -> npt.NDArray[Any]:
         """A copy of an array of the machine in the processor's memory."""
+        return np.array(array)
 
     def view(self, array: Any, dtype: npt.DTypeLike) -> Any:
         """The memory of an array as numbers of another type of the same size."""
+        return array.view(dtype)
 
     def launch(self, body: Body, num_items: int, args: Any) -> None:
         """Call ``body(item, slot, args)`` for `item` in 0..num_items-1; it may still run on return.
@@ -60,6 +80,10 @@ class Machine(Protocol):
             num_items: number of items.
             args: a NamedTuple of arrays of the machine, numbers, and such tuples.
         """
+        host_loop(body)(num_items, args)
+
+
+HOST: Final = Machine()
 
 
 class Position(NamedTuple):
@@ -112,53 +136,3 @@ def has_chooser(agent: object) -> bool:
     There it chooses what `Agent.act` chooses.
     """
     return callable(getattr(type(agent), "chooser", None))
-
-
-@cache
-def host_loop(body: Body) -> Any:
-    """A body as a compiled loop on the processor: ``loop(num_items, args)``, arrays of NumPy, one slot."""
-
-    @jit.loop
-    def loop(num_items, args):  # type: ignore[no-untyped-def]
-        for item in range(num_items):
-            body(item, 0, args)
-
-    return loop
-
-
-class ArrayMachine:
-    """The processor with NumPy's arrays: one thread, one slot (see `Machine`)."""
-
-    num_slots = 1
-    multiple = 1
-
-    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-        """A new array, not initialised."""
-        return np.empty(shape, dtype)
-
-    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-        """A new array."""
-        return np.zeros(shape, dtype)
-
-    def array(self, values: npt.NDArray[Any]) -> Any:
-        """A copy of an array."""
-        return np.array(values)
-
-    def per_slot(self, row: npt.NDArray[Any]) -> Any:
-        """A copy of a row, (1, n)."""
-        return np.array(row)[None]
-
-    def host(self, array: Any) -> npt.NDArray[Any]:
-        """A copy of an array."""
-        return np.array(array)
-
-    def view(self, array: Any, dtype: npt.DTypeLike) -> Any:
-        """The memory of an array as numbers of another type of the same size."""
-        return array.view(dtype)
-
-    def launch(self, body: Body, num_items: int, args: Any) -> None:
-        """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
-        host_loop(body)(num_items, args)
-
-
-HOST: Final = ArrayMachine()

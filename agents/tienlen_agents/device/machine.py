@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tienlen_agents.parallel import Body, host_loop
+from tienlen_agents.parallel import Body, Machine, host_loop
 from tienlen_env.engine.backends import BackendName
 
 MULTIPLE: Final = 8  # of 16-bit numbers in a row: a device multiplies aligned rows several times as fast
@@ -25,7 +25,7 @@ DTYPES: Final = {
 }
 
 
-class TorchMachine:
+class TorchMachine(Machine):
     """Runs bodies on tensors (see `tienlen_agents.parallel.Machine`).
 
     Args:
