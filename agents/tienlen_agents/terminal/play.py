@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +39,11 @@ class _Keys(Range):
 KEYS = _Keys(-(2**63), 2**64 - 1)  # of deals, signed or unsigned
 
 
+@dataclass(eq=False)
 class Table:
     """A session for people and agents at a terminal.
 
-    Args:
+    Attributes:
         session: the game.
         seats: an agent for each seat; None for a person.
         names: P names; ``"you"`` is addressed in the second person.
@@ -50,23 +52,16 @@ class Table:
         save: file for the record, written after every round; None: no file.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        seats: Sequence[Agent | None],
-        names: Sequence[str],
-        *,
-        hints: Hints | None = None,
-        rated: bool = False,
-        save: Path | None = None,
-    ) -> None:
-        self.session = session
-        self.seats = seats
-        self.names = names
-        self.hints = hints or Hints()
-        self.rated = rated
-        self.save = save
-        people = [seat for seat, agent in enumerate(seats) if agent is None]
+    session: Session
+    seats: Sequence[Agent | None]
+    names: Sequence[str]
+    hints: Hints = field(default_factory=Hints)
+    rated: bool = False
+    save: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Seat a person who plays alone at the screen."""
+        people = [seat for seat, agent in enumerate(self.seats) if agent is None]
         self._at_screen = people[0] if len(people) == 1 else -1
         self._decisions: list[tuple[int, int]] = []  # of people: the seat, the number of plays before it
 
@@ -331,12 +326,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with interruptible():
             if not table.play():
                 say("  you have left the table\n")
-    except Interrupted as error:
-        say(f"\n  {error}\n")
-        code = error.exit_code
-    except KeyboardInterrupt:  # in another thread than the main one
-        say("\n  interrupted\n")
-        code = 130
+    except KeyboardInterrupt as error:  # not an `Interrupted` in another thread than the main one
+        say(f"\n  {str(error) or 'interrupted'}\n")
+        code = error.exit_code if isinstance(error, Interrupted) else 130
     finally:
         if options.save is None:
             say(f"  the record:\n{table.session.record().rstrip()}\n")
