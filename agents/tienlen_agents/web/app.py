@@ -143,34 +143,30 @@ class Visitor:
         self.tables = Bucket(rate=1, burst=MAX_OF_ADDRESS)
 
 
-class Visitors:
-    """The connections of a server, by address."""
+@contextmanager
+def counted(visitors: dict[str, Visitor], address: str) -> Iterator[Visitor | None]:
+    """Count a connection while the block runs.
 
-    def __init__(self) -> None:
-        self._known: dict[str, Visitor] = {}
+    Args:
+        visitors: of the server, by address.
+        address: of the client.
 
-    @contextmanager
-    def enter(self, address: str) -> Iterator[Visitor | None]:
-        """Count a connection while the block runs.
-
-        Args:
-            address: of the client.
-
-        Yields:
-            The visitor; None if there are too many connections, of this address or in all.
-        """
-        visitor = self._known.setdefault(address, Visitor())
-        total = sum(other.num_connections for other in self._known.values())
-        if visitor.num_connections >= MAX_OF_ADDRESS or total >= MAX_CONNECTIONS:
-            yield None
-            return
-        visitor.num_connections += 1
-        try:
-            yield visitor
-        finally:
-            visitor.num_connections -= 1
-            if len(self._known) > MAX_ADDRESSES:
-                self._known = {key: other for key, other in self._known.items() if other.num_connections}
+    Yields:
+        The visitor; None if there are too many connections, of this address or in all.
+    """
+    visitor = visitors.setdefault(address, Visitor())
+    total = sum(other.num_connections for other in visitors.values())
+    if visitor.num_connections >= MAX_OF_ADDRESS or total >= MAX_CONNECTIONS:
+        yield None
+        return
+    visitor.num_connections += 1
+    try:
+        yield visitor
+    finally:
+        visitor.num_connections -= 1
+        if len(visitors) > MAX_ADDRESSES:
+            for key in [key for key, other in visitors.items() if not other.num_connections]:
+                del visitors[key]
 
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -372,11 +368,11 @@ def make_app(
         address: of the server in the network, for invitations; empty: only this machine reaches it.
         static: the folder of the built page.
     """
-    visitors = Visitors()
+    visitors: dict[str, Visitor] = {}
 
     async def socket(websocket: WebSocket) -> None:
         client = websocket.client.host if websocket.client else ""
-        with visitors.enter(client) as visitor:
+        with counted(visitors, client) as visitor:
             if visitor is None:
                 await websocket.close(_TRY_LATER)
             else:
