@@ -13,7 +13,6 @@ import pickle
 import shlex
 import sys
 import time
-import weakref
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -21,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
-from tienlen_agents.external.process import Child, ProcessAgent
+from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.words import Message
 from tienlen_env.engine.agent import ParticularAgent, choose_cards
 from tienlen_env.engine.backends.per_game import per_game
@@ -59,8 +58,8 @@ class IsolatedAgent(ProcessAgent):
         separator = "," if ":" in agent else ":"
         super().__init__(command, limit_ms=limit_ms, start_ms=start_ms, name=f"{agent}{separator}isolate=1")
         self._remake = partial(IsolatedAgent, agent, limit_ms=limit_ms, start_ms=start_ms)
-        child = Child(self.arguments)
         try:
+            child = self._launch()
             child.send(encode({"type": "about"}))
             about = read_message(child.line(time.monotonic() + start_ms / 1000))
             self.history = int(str(about["history"]))
@@ -68,28 +67,8 @@ class IsolatedAgent(ProcessAgent):
                 self.plays = str(about["plays"])
         except (Failure, KeyError, ValueError) as error:
             detail = f"{error.reason}: {error.detail}" if isinstance(error, Failure) else str(error)
-            child.stop(grace=0)
+            self._kill()
             raise ValueError(f"agent {agent!r} cannot be loaded in a process of its own: {detail}") from None
-        self._first_child: Child | None = child
-        weakref.finalize(self, child.stop, 0)
-
-    def _spawn(self) -> Child:
-        child, self._first_child = self._first_child, None
-        return super()._spawn() if child is None else child
-
-    def close(self) -> None:
-        """End the process; a later decision starts it again."""
-        super().close()
-        if self._first_child is not None:
-            self._first_child.stop(grace=0)
-            self._first_child = None
-
-    def forget(self) -> None:
-        """See `ProcessAgent.forget`."""
-        super().forget()
-        if self._first_child is not None:
-            self._first_child.abandon()
-            self._first_child = None
 
     def check_rules(self, rules: AnyRules) -> None:
         """See `ParticularAgent.check_rules`.

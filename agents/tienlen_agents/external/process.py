@@ -409,19 +409,12 @@ class ProcessAgent:
         Raises:
             Failure: it does not start, or there are no restarts left.
         """
-        if self._child is not None and rules != self._rules:
+        if self._child is not None and self._rules not in (None, rules):
             self.close()
-        if self._child is not None:
+        if self._child is not None and self._rules is not None:
             return self._child
-        if not self._restarts_left:
-            raise Failure("the program failed too often", f"it was started {self.restarts + 1} times")
-        self._restarts_left -= 1
-        try:
-            child = self._spawn()
-        except OSError as error:
-            raise Failure("the program does not start", str(error)) from None
-        self._child, self._rules = child, rules
-        self._finalizer = weakref.finalize(self, child.stop)
+        child = self._child or self._launch()
+        self._rules = rules
         child.send(encode(hello_message(rules, self.limit_ms)))
         try:
             line = child.line(time.monotonic() + self.start_ms / 1000)
@@ -434,8 +427,22 @@ class ProcessAgent:
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child
 
-    def _spawn(self) -> Child:
-        return Child(self.arguments)
+    def _launch(self) -> Child:
+        """The program, started; it has no rules yet.
+
+        Raises:
+            Failure: see `start`.
+        """
+        if not self._restarts_left:
+            raise Failure("the program failed too often", f"it was started {self.restarts + 1} times")
+        self._restarts_left -= 1
+        try:
+            child = Child(self.arguments)
+        except OSError as error:
+            raise Failure("the program does not start", str(error)) from None
+        self._child, self._rules = child, None
+        self._finalizer = weakref.finalize(self, child.stop)
+        return child
 
     def check_start(self, rules: AnyRules) -> None:
         """Start the program, if it does not run, to see whether it can play by `rules`.
