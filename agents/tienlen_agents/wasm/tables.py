@@ -184,7 +184,7 @@ def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
         "card_order": [texts.index(text) for text in write((1 << len(texts)) - 1).split()],
         "suit_texts": SUIT_NAME,
         "reasons": words.reasons,
-        "result_column": words.result_column(next(iter(game.presets.values()))),
+        "result_column": game.columns.score if words.result_column < 0 else words.result_column,
         "undealt_column": words.undealt_column,
     }
 

@@ -107,6 +107,7 @@ class GameWords:
         opponent: default agent for the other seats.
         named: the fields that identify a position in error messages.
         positions: positions where programs often fail.
+        result_column: first of the columns with the results in a record; -1 for the score.
         undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
         find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
             cards, -1 for none; None: each legal action is tried.
@@ -124,6 +125,7 @@ class GameWords:
     opponent: str = "random"
     named: tuple[str, ...] = ("game", "seat", "hand")
     positions: tuple[Position, ...] = ()
+    result_column: int = -1
     undealt_column: int = -1
     find_action: Callable[..., int] | None = None
     can_extend: Callable[..., bool] = staticmethod(is_part)
@@ -241,10 +243,6 @@ class GameWords:
         return [None] * len(view)
 
     # ------------------------------------------------------------ in a browser
-
-    def result_column(self, rules: AnyRules) -> int:
-        """First of the columns with the results in a record."""
-        return game_of(rules).columns.score
 
     def size(self, rules: AnyRules) -> list[str]:
         """The words of a record for the size of the table."""

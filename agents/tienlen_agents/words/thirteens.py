@@ -30,6 +30,7 @@ class ThirteensWords(GameWords):
 """
     hint = "trickster"
     opponent = "trickster"
+    result_column = R.POINTS  # of the deal
 
     def choices(self, played: AnyRound) -> list[Play]:
         """See `GameWords.choices`: cards in the order of the hand, or melds."""
@@ -81,10 +82,6 @@ class ThirteensWords(GameWords):
             if deal.rules.melding == "auto":
                 text += f": {melds_text(deal.last_pile)}"
         return text
-
-    def result_column(self, rules: AnyRules) -> int:
-        """See `GameWords.result_column`: points of the deal."""
-        return R.POINTS
 
     def size(self, rules: AnyRules) -> list[str]:
         """See `GameWords.size`: players and jokers."""

@@ -144,6 +144,7 @@ class TienLenWords(GameWords):
     opponent = "heuristic"
     named = ("game", "seat", "table", "hand")
     positions = POSITIONS
+    result_column = R.PLACE
     undealt_column = R.UNDEALT
     find_action = staticmethod(find_action)
     can_extend = staticmethod(can_extend)
@@ -233,10 +234,6 @@ class TienLenWords(GameWords):
         """See `GameWords.deal_ids`: the 13 cards dealt to the player."""
         dealt: list[int] = (view.hand | view.played[:, 0]).tolist()
         return dealt
-
-    def result_column(self, rules: AnyRules) -> int:
-        """See `GameWords.result_column`: places."""
-        return R.PLACE
 
     def record_plays(self, rules: AnyRules, table: ActionTable) -> None:
         """See `GameWords.record_plays`: cards."""
