@@ -20,7 +20,6 @@ from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 from tienlen_env.rendering import PlainView, for_stream, render_ansi
 from tienlen_env.single.base import AnyRound, Play, round_type
@@ -108,32 +107,15 @@ class Hints:
     """
 
     def __init__(self, name: str = "") -> None:
-        self._named = load(name) if name else None
-        self._own: dict[str, Agent] = {}
-        self._seed = 0
+        self._name, self._seed = name, 0
+        # By this name, or by game; a game's own agent is loaded when it is asked.
+        self._agents: dict[str, Agent] = {name: load(name)} if name else {}
 
     def reset(self, seed: int) -> None:
         """Draw all randomness from this seed."""
         self._seed = seed
-        for agent in (self._named, *self._own.values()):
-            if agent is not None:
-                agent.reset(seed)
-
-    def agent(self, rules: AnyRules) -> Agent:
-        """The agent that suggests plays of a game.
-
-        Raises:
-            ValueError: the agent that was named plays another game.
-        """
-        game = game_of(rules).name
-        if self._named is not None:
-            if getattr(self._named, "plays", game) != game:
-                raise ValueError(f"there are no suggestions here: {self._named.name} plays another game")
-            return self._named
-        if game not in self._own:
-            self._own[game] = load(words_of(rules).hint)
-            self._own[game].reset(self._seed)
-        return self._own[game]
+        for agent in self._agents.values():
+            agent.reset(seed)
 
     def suggestion(self, view: View, index: int, played: AnyRound) -> str:
         """Advice for a decision, as a line.
@@ -146,10 +128,17 @@ class Hints:
         Raises:
             ValueError: there are no suggestions in this game.
         """
-        agent = self.agent(view.rules)
+        game, words = game_of(view.rules).name, words_of(view.rules)
+        key = self._name or game
+        if key not in self._agents:
+            self._agents[key] = load(words.hint)
+            self._agents[key].reset(self._seed)
+        agent = self._agents[key]
+        if getattr(agent, "plays", game) != game:
+            raise ValueError(f"there are no suggestions here: {agent.name} plays another game")
         actions, cards = choose_cards(agent, view)
         play = played.play_of(int(actions[index]), int(cards[index]))
-        return f"{agent.name} would {words_of(view.rules).advice(played, play)}"
+        return f"{agent.name} would {words.advice(played, play)}"
 
 
 # ---------------------------------------------------------------- input and output
