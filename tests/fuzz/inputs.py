@@ -180,7 +180,7 @@ def read_chunks(path: Path) -> None:
     """A match as `tienlen match --out` reads it."""
     header = json.loads((FROZEN / "match" / "chunks.jsonl").read_bytes().splitlines()[0])
     del header["schema"]
-    with ChunkStore(path / "chunks.jsonl", header):
+    with contextlib.closing(ChunkStore(path / "chunks.jsonl", header)):
         pass
 
 

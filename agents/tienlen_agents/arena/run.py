@@ -175,7 +175,7 @@ def play_match_ups(
         if out is not None:
             header = run.header(names) | dict(getattr(executor, "header", {}))
             store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=settings.fresh)
-            run.resume_from(stack.enter_context(store))
+            run.resume_from(stack.enter_context(closing(store)))
         played = executor.play(run.tasks(names))
         if isinstance(played, Generator):
             stack.enter_context(closing(played))  # ends the workers if a chunk cannot be saved

@@ -23,8 +23,7 @@ import os
 import re
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
@@ -58,7 +57,7 @@ def file_digests(names: list[str]) -> dict[str, str]:
 
 
 class ChunkStore:
-    """The chunks of one run in a file, locked against other runs. Use it with ``with``.
+    """The chunks of one run in a file, locked against other runs until it is closed.
 
     Args:
         path: the file; it and its folder are made if they do not exist.
@@ -140,12 +139,8 @@ class ChunkStore:
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file, and release its lock."""
         self._stack.close()
 
 

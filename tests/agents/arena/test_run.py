@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -249,7 +249,7 @@ def test_one_run_writes_at_a_time(tmp_path):
     path = tmp_path / "chunks.jsonl"
     play(tmp_path)
     whole = path.read_bytes()
-    with ChunkStore(path, json.loads(whole.splitlines()[0])):
+    with closing(ChunkStore(path, json.loads(whole.splitlines()[0]))):
         for fresh in (False, True):
             with pytest.raises(arena.ArenaRunError, match=r"another run is writing .*chunks\.jsonl"):
                 play(tmp_path, num_deals=64, fresh=fresh)
@@ -335,7 +335,7 @@ def test_a_torn_last_line_is_dropped(tmp_path):
     whole = path.read_bytes()
     for cut in (1, 100, len(whole.splitlines()[-1])):
         path.write_bytes(whole[:-cut])
-        with ChunkStore(path, json.loads(whole.splitlines()[0])) as store:
+        with closing(ChunkStore(path, json.loads(whole.splitlines()[0]))) as store:
             assert sorted(store.chunks) == [(0, 0), (0, 16)]
         assert path.read_bytes().endswith(b"}\n")
         assert (play(tmp_path).points == first.points).all()
