@@ -161,20 +161,16 @@ class Report(RunResults):
         """
         folder = Path(folder)
         contents = {
-            "arena.json": _encoded(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"),
-            "arena.csv": _encoded(self.to_csv()),
+            "arena.json": json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
+            "arena.csv": self.to_csv(),
         }
         if is_installed("jinja2"):
-            contents["arena.html"] = _encoded(self.to_html())
+            contents["arena.html"] = self.to_html()
         for name, content in contents.items():
-            write_atomic(folder / name, content)
+            # Lone surrogates, as in names of files that are not UTF-8, become the escapes of JSON.
+            write_atomic(folder / name, content.encode(errors="backslashreplace"))
         write_records(folder, record_files(self.results))
         return [folder / name for name in contents]
-
-
-def _encoded(text: str) -> bytes:
-    """UTF-8; lone surrogates, as in names of files that are not UTF-8, become the escapes of JSON."""
-    return text.encode(errors="backslashreplace")
 
 
 def csv_text(text: str) -> str:
