@@ -138,10 +138,6 @@ class Table:
         """The seat of each play."""
         return [event["seat"] for event in self.session.events if event["type"] == "play"]
 
-    def _decision_before(self, seat: int) -> int | None:
-        """The number of plays before a seat's last play; None if it has made none."""
-        return max((number for number, other in enumerate(self._players) if other == seat), default=None)
-
     def _rounds_before(self, num_plays: int) -> int:
         """The number of rounds that were over after a number of plays, when the next one was due."""
         kinds = [event["type"] for event in self.session.events]
@@ -303,8 +299,7 @@ class Table:
         async with self._lock:
             if seat is None or not self._can_undo(seat):
                 raise MessageError("undo", "only moves against agents can be taken back")
-            back = self._decision_before(seat)
-            assert back is not None  # checked by `_can_undo`
+            back = max(number for number, other in enumerate(self._players) if other == seat)
             # First the file: what is not stored has not happened.
             rounds_seen = min(self._rounds_seen, self._rounds_before(back))
             self._store.cut(self.id, back, rounds_seen)
