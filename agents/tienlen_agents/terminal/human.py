@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,27 +40,22 @@ class Command(Enum):
     LEAVE = "leave"
 
 
-class Decision(NamedTuple):
-    """A decision that waits for a person.
+def ask(
+    played: AnyRound,
+    picture: Callable[[], PlainView],
+    suggestion: Callable[[], str],
+    check_undo: Callable[[], None],
+) -> Play | Command:
+    """Show the table and ask until there is a legal play, or a command for whoever runs the table.
 
-    Attributes:
-        played: its round.
+    Args:
+        played: the round.
         picture: the table as the person sees it.
         suggestion: a line of advice; a ValueError says why there is none.
         check_undo: returns if the last play can be taken back; a ValueError says why it cannot.
     """
-
-    played: AnyRound
-    picture: Callable[[], PlainView]
-    suggestion: Callable[[], str]
-    check_undo: Callable[[], None]
-
-
-def ask(decision: Decision) -> Play | Command:
-    """Show the table and ask until there is a legal play, or a command for whoever runs the table."""
-    played = decision.played
     words = words_of(played.rules)
-    say("\n" + render_ansi(decision.picture()))
+    say("\n" + render_ansi(picture()))
     while True:
         line = read_line("your play (? lists, h helps): ")
         if line is None:
@@ -74,13 +68,13 @@ def ask(decision: Decision) -> Play | Command:
                 case "h" | "help":
                     say(words.help + HELP)
                 case "t" | "table":
-                    say(render_ansi(decision.picture()))
+                    say(render_ansi(picture()))
                 case "?" | "list":
                     say("\n".join(words.listing(played)) + "\n")
                 case "s" | "hint":
-                    tell(decision.suggestion())
+                    tell(suggestion())
                 case "u" | "undo":
-                    decision.check_undo()
+                    check_undo()
                     return Command.UNDO
                 case "q" | "quit":
                     return Command.LEAVE
@@ -207,20 +201,20 @@ class HumanAgent:
         actions, cards = np.empty((2, len(view)), np.int64)
         for i in range(len(view)):
             played = round_type(view.rules).from_view(view, i)
-            answer = ask(self._decision(view, i, played))
+            answer = self._ask(view, i, played)
             if isinstance(answer, Command):
                 raise Leave
             actions[i], cards[i] = answer.action, answer.cards
         return actions, cards
 
-    def _decision(self, view: View, index: int, played: AnyRound) -> Decision:
+    def _ask(self, view: View, index: int, played: AnyRound) -> Play | Command:
         seat, players = played.current_seat, range(played.num_players)
         names = tuple("you" if other == seat else f"seat {other}" for other in players)
 
         def refuse() -> None:
             raise ValueError("nothing can be taken back here")
 
-        return Decision(
+        return ask(
             played,
             lambda: played.view(face_up=[seat], names=names),
             lambda: self._hints.suggestion(view, index, played),

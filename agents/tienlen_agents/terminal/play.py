@@ -17,7 +17,7 @@ from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
-from tienlen_agents.terminal.human import Command, Decision, Hints, ask, read_line, say, tell
+from tienlen_agents.terminal.human import Command, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import RulesError
@@ -96,7 +96,7 @@ class Table:
             if read_line(f"{self.names[seat]}, press Enter when only you look: ") is None:
                 return Command.LEAVE
             self._at_screen = seat
-        answer = ask(self._decision(seat))
+        answer = self._ask_seat(seat)
         if not isinstance(answer, Command):
             self._decisions.append((seat, len(session.plays)))
         return answer
@@ -124,7 +124,7 @@ class Table:
             if self.save is not None:
                 write_record(self.save, session)
 
-    def _decision(self, seat: int) -> Decision:
+    def _ask_seat(self, seat: int) -> Play | Command:
         session, played = self.session, self.session.round
 
         def suggestion() -> str:
@@ -138,7 +138,7 @@ class Table:
             if self._last_decision(seat) is None:
                 raise ValueError("there is nothing to take back yet")
 
-        return Decision(
+        return ask(
             played,
             lambda: played.view(face_up=[seat], names=self.names, scores=session.scores),
             suggestion,
@@ -151,7 +151,7 @@ class Table:
 
     def _take_back(self) -> None:
         back = self._last_decision(self.session.current_seat)
-        assert back is not None  # checked in `_decision`
+        assert back is not None  # checked in `_ask_seat`
         self._decisions = [(seat, plays) for seat, plays in self._decisions if plays < back]
         self.session.undo(len(self.session.plays) - back)
         say("  taken back\n")
