@@ -102,7 +102,7 @@ class Hints:
 
     def __init__(self, name: str = "") -> None:
         self._name, self._seed = name, 0
-        # By this name, or by game; a game's own agent is loaded when it is asked.
+        # By this name, or by game; a game's own agent is loaded when it is first needed.
         self._agents: dict[str, Agent] = {name: load(name)} if name else {}
 
     def reset(self, seed: int) -> None:
