@@ -36,7 +36,7 @@ class Deal(NamedTuple):
     def of(cls, played: AnyRound) -> Deal:
         """How a round was dealt."""
         found = played.content
-        extra = tuple(map(found.extra.get, _names_of_extra(found.rules)))
+        extra = tuple(map(found.extra.get, game_of(found.rules).extra_hands))
         return cls(found.key, found.round_index, found.leader, found.hands, found.hands and extra)
 
     def round(self, rules: AnyRules) -> AnyRound:
@@ -44,15 +44,11 @@ class Deal(NamedTuple):
         kind = round_type(rules)
         if self.hands is None:
             return kind(rules, self.key, round_index=self.round_index, leader=self.leader)
-        names = _names_of_extra(rules)
+        names = game_of(rules).extra_hands
         extra = {
             name: cards for name, cards in zip(names, self.extra or (), strict=True) if cards is not None
         }
         return kind.from_hands(rules, self.hands, leader=self.leader, **extra)  # type: ignore[arg-type]
-
-
-def _names_of_extra(rules: AnyRules) -> tuple[str, ...]:
-    return tuple(game_of(rules).extra_hands)
 
 
 class Players:
@@ -125,7 +121,10 @@ class Records:
 
     def __init__(self, config: DataConfig, first: int, num_rounds: int) -> None:
         rules, rounds = config.variant, []
-        for number, line in enumerate(_lines(config, first, num_rounds), first + 1):
+        assert config.records is not None
+        with open(config.records, encoding="utf-8") as file:
+            lines = [line.rstrip("\n") for line in itertools.islice(file, first, first + num_rounds)]
+        for number, line in enumerate(lines, first + 1):
             try:
                 rounds.append(read_round(line, rules))
             except ValueError as error:
@@ -151,12 +150,6 @@ class Records:
     def decisions(self, view: View, games: IntArray) -> Iterator[tuple[int, IntArray]]:
         """There are no agents."""
         yield from ()
-
-
-def _lines(config: DataConfig, first: int, num_rounds: int) -> list[str]:
-    assert config.records is not None
-    with open(config.records, encoding="utf-8") as file:
-        return [line.rstrip("\n") for line in itertools.islice(file, first, first + num_rounds)]
 
 
 @cache
