@@ -122,7 +122,7 @@ class Table:
         if played.is_over:
             say(self._result(played))
             if self.save is not None:
-                write_record(self.save, session)
+                write_atomic(self.save, session.record().encode())
 
     def _ask_seat(self, seat: int) -> Play | Command:
         session, played = self.session, self.session.round
@@ -205,11 +205,6 @@ def short_names(names: Sequence[str]) -> list[str]:
                 name = name[: NAME_COLUMNS - number - 1] + "…"
         short.append(name)
     return numbered(short)
-
-
-def write_record(path: Path, session: Session) -> None:
-    """Write the record so far, atomically."""
-    write_atomic(path, session.record().encode())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -333,7 +328,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.save is None:
             say(f"  the record:\n{table.session.record().rstrip()}\n")
         else:
-            write_record(options.save, table.session)
+            write_atomic(options.save, table.session.record().encode())
             say(f"  the record is in {options.save}\n")
     return code
 
