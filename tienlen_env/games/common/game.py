@@ -88,31 +88,6 @@ class SpecBuilder(Protocol[RulesT_contra]):
         """
 
 
-class HandSetter(Protocol[RulesT_contra]):
-    """Starts rounds from given hands."""
-
-    def __call__(
-        self,
-        rows: IntArray,
-        rules: RulesT_contra,
-        hands: IntArray,
-        extra: Mapping[str, IntArray],
-        begin: Callable[[], None],
-    ) -> None:
-        """Check the hands, write them into the rows, and call `begin`, which starts the rounds.
-
-        Args:
-            rows: int64 (B, ROW).
-            rules: the variant.
-            hands: int64 (B, P) card masks.
-            extra: name to int64 (B,) card masks, for each name in `Game.extra_hands`.
-            begin: starts a round of the hands in the rows.
-
-        Raises:
-            TienLenError: an impossible distribution of cards; the rows have not changed.
-        """
-
-
 class Payment(NamedTuple):
     """What one seat pays another.
 
@@ -257,7 +232,10 @@ class Game(Generic[RulesT, TableT]):
         observation: ``(rules, history)``: the layout of the observation.
         global_observation_size: ``(rules, history)``: length of the output of ``kernels.observe_all``.
         text: texts and parsers.
-        set_hands: starts rounds from given hands; None if that is not possible.
+        set_hands: ``(rows, rules, hands, extra, begin)``: check card masks, int64 (B, P), and int64 (B,) by
+            each name of `extra_hands`; write them into the rows, int64 (B, ROW); call ``begin()``, which
+            starts rounds of the hands in the rows. An impossible distribution of cards is a `TienLenError`,
+            and the rows do not change. None: rounds cannot start from given hands.
         extra_hands: names of further sets of cards that `set_hands` takes.
         has_history: the last plays can be stored and shown.
         num_extra_columns: ``(rules)``: columns of the rows that this variant has more than others
@@ -280,7 +258,9 @@ class Game(Generic[RulesT, TableT]):
     global_observation_size: Callable[[RulesT, int], int]
     text: GameText[RulesT, TableT]
     state: Callable[[IntArray, Columns, int, int], GameState] = GameState
-    set_hands: HandSetter[RulesT] | None = None
+    set_hands: (
+        Callable[[IntArray, RulesT, IntArray, Mapping[str, IntArray], Callable[[], None]], None] | None
+    ) = None
     extra_hands: tuple[str, ...] = ()
     has_history: bool = False
     num_extra_columns: Callable[[RulesT], int] = lambda rules: 0
