@@ -81,23 +81,17 @@ RulesT = TypeVar("RulesT", bound=AnyRules)
 PlayT = TypeVar("PlayT", bound=Play)
 
 
-class _Shared(Generic[RulesT]):
-    """Data that all rounds with the same rules and backend share.
-
-    Attributes:
-        batch: one game that is never played; each round starts with a copy of it.
-        known: play objects, by cards (`Round`) or by action id and cards.
-    """
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.rules = cast(RulesT, batch.rules)
-        self.known: dict[Any, Any] = {}
-
-
 @lru_cache(maxsize=64, typed=True)
-def _share(rules: str | AnyRules, num_players: int | None, backend: BackendName) -> _Shared[Any]:
-    return _Shared(Batch(rules, 1, num_players=num_players, backend=backend))
+def _share(
+    rules: str | AnyRules, num_players: int | None, backend: BackendName
+) -> tuple[Batch, dict[Any, Any]]:
+    """What all rounds with the same rules and backend share.
+
+    Returns:
+        A batch of one game that is never played, with a copy of which each round starts; and the play
+        objects, by cards (`Round`) or by action id and cards.
+    """
+    return Batch(rules, 1, num_players=num_players, backend=backend), {}
 
 
 _DEAL: Final = ("key", "round_index", "leader", "_hands", "_extra_cards", "_first_row")  # how it was dealt
@@ -116,6 +110,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     Attributes:
         rules: the rules.
+        backend: name of the backend that plays.
         key: the deal key (signed), or None if the hands were given.
         round_index: which round of the key's game this is.
         leader: the seat that leads, or None.
@@ -131,6 +126,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     _int_hint: ClassVar[str] = ""
 
     rules: RulesT
+    backend: BackendName
     key: int | None
     round_index: int
     leader: int | None
@@ -148,28 +144,31 @@ class BaseRound(Generic[RulesT, PlayT]):
     ) -> None:
         self._begin(rules or self.default_rules, num_players, leader, backend)
         self.key = as_key(secrets.randbits(64) if key is None else key)
-        self.round_index = as_round_index(round_index)
+        if not _is_int(round_index, 0, 2**31):
+            raise ValueError(f"round_index={round_index!r}: expected 0 or more")
+        self.round_index = int(round_index)
         self._deal()
 
     def _begin(
         self, rules: str | RulesT, num_players: int | None, leader: int | None, backend: BackendName
     ) -> None:
         try:
-            shared: _Shared[RulesT] = _share(rules, num_players, backend)
+            batch, self._known = _share(rules, num_players, backend)
         except TypeError:  # not hashable
             get_rules(rules, num_players)
             raise
         if self.game_name:
-            check_game(shared.rules, self.game_name)
-        self._shared = shared
-        self._backend_name: BackendName = backend
-        self.rules = shared.rules
-        self.leader = as_leader(leader, shared.batch.num_players)
+            check_game(batch.rules, self.game_name)
+        if leader is not None and not _is_int(leader, 0, batch.num_players):
+            raise ValueError(f"leader={leader!r}: expected a seat 0..{batch.num_players - 1}, or None")
+        self.backend = backend
+        self.rules = cast(RulesT, batch.rules)
+        self.leader = None if leader is None else int(leader)
         self._hands: tuple[int, ...] | None = None
         self._first_row: list[int] | None = None
         self._extra_cards: dict[str, int] = {}
         self._plays: list[PlayT] = []
-        self._bind(shared.batch.copy())
+        self._bind(batch.copy())
 
     def _bind(self, batch: Batch) -> None:
         """Take a batch of one game, and bind the loops to it: a round counts microseconds."""
@@ -276,11 +275,6 @@ class BaseRound(Generic[RulesT, PlayT]):
         return self._batch.num_players
 
     @property
-    def backend(self) -> BackendName:
-        """Name of the backend that plays."""
-        return self._backend_name
-
-    @property
     def current_seat(self) -> int:
         """The seat to act; -1 when the round is over."""
         seat: int = self._state.turn.item()
@@ -368,12 +362,11 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     def play_of(self, action: int, cards: int) -> PlayT:
         """The play of an action with its cards (mask)."""
-        known = self._shared.known
-        play = known.get((action, cards))
+        play = self._known.get((action, cards))
         if play is None:
             batch = self._batch
             text = batch.game.text.play_text(batch.action_table, action, cards)
-            play = known[action, cards] = TextPlay(text, action, cards)
+            play = self._known[action, cards] = TextPlay(text, action, cards)
         return cast(PlayT, play)
 
     # ------------------------------------------------------------ playing
@@ -397,7 +390,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     def _read(self, move: PlayT | int | str) -> PlayT:
         """Convert a move to a play."""
-        if isinstance(move, TextPlay) and self._shared.known.get((move.action, move.cards)) is move:
+        if isinstance(move, TextPlay) and self._known.get((move.action, move.cards)) is move:
             return cast(PlayT, move)
         action = self._parse(move) if isinstance(move, str) else self._checked(cast(int, move))
         return self.play_of(action, self._action_cards(action))
@@ -679,32 +672,7 @@ def game_of_line(line: str) -> AnyGame:
     raise NotationError(f"{line.split(' ')[0][:40]!r}: expected one of the formats {formats}", 1)
 
 
-# ---------------------------------------------------------------- helpers
-
-
 def _is_int(value: object, start: int, stop: int) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return False
     return bool(start <= value < stop)
-
-
-def as_round_index(round_index: int) -> int:
-    """The number of a round.
-
-    Raises:
-        ValueError: an invalid number.
-    """
-    if not _is_int(round_index, 0, 2**31):
-        raise ValueError(f"round_index={round_index!r}: expected 0 or more")
-    return int(round_index)
-
-
-def as_leader(leader: int | None, num_players: int) -> int | None:
-    """The seat that leads, or None.
-
-    Raises:
-        ValueError: an invalid seat.
-    """
-    if leader is not None and not _is_int(leader, 0, num_players):
-        raise ValueError(f"leader={leader!r}: expected a seat 0..{num_players - 1}, or None")
-    return None if leader is None else int(leader)

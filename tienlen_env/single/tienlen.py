@@ -187,7 +187,7 @@ class Round(BaseRound[Rules, Play]):
         Returns:
             Plays in order of action ids, for `play`.
         """
-        known, count = self._shared.known, self._list_legal()
+        known, count = self._known, self._list_legal()
         masks = self._masks[:count].tolist()
         try:
             # No cards are the pass, but for a declaration, which is the only legal action.
@@ -233,7 +233,7 @@ class Round(BaseRound[Rules, Play]):
             InvalidComboError: the cards are not this action. (All rounds share these objects, so a wrong one
                 would be offered as a legal play elsewhere.)
         """
-        known, is_declaration = self._shared.known, action == self._table.declare
+        known, is_declaration = self._known, action == self._table.declare
         key = DECLARED if is_declaration else cards
         play: Play | None = known.get(key)
         if play is None and (is_declaration or self._table.classify(cards) == action):
@@ -281,7 +281,7 @@ class Round(BaseRound[Rules, Play]):
         if isinstance(move, Play) and move.is_declaration:
             return self._of_action(self._checked(move.action))
         cards = Cards(move) if isinstance(move, str) else move
-        if (known := self._shared.known.get(cards)) is not None:
+        if (known := self._known.get(cards)) is not None:
             return cast(Play, known)
         try:
             return self.play_of(self._table.classify(int(cards)), int(cards))
