@@ -23,7 +23,6 @@ from tienlen_env.engine.agent import CardAgent, FallibleAgent, View, choose_card
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids, parse_cards
-from tienlen_env.games.thirteens.cards import card_ids as thirteens_ids
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -686,7 +685,7 @@ def test_what_is_sent_in_another_game():
     other = batch.copy()
     for i, turn in enumerate(batch.state.turn.tolist()):
         seats = [seat for seat in range(4) if seat != turn]
-        hands = [card for seat in seats for card in thirteens_ids(int(batch.state.hands[i, seat]))]
+        hands = [card for seat in seats for card in card_ids(int(batch.state.hands[i, seat]), 54)]
         for seat in seats:  # the others' cards, each with as many of them as before
             size = int(batch.state.hands[i, seat]).bit_count()
             other.state.hands[i, seat] = sum(1 << hands.pop() for _ in range(size))

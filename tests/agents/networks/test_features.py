@@ -22,9 +22,10 @@ from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games, get_rules
-from tienlen_env.games.thirteens.cards import card_ids, parse_cards
+from tienlen_env.games.thirteens.cards import NUM_CARDS, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
 FOUR = ThirteensRules(jokers=2)
@@ -145,7 +146,7 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
             for game in range(batch.num_games):
                 state, turn = others.state, others.state.turn[game]
                 seats = [seat for seat in range(rules.num_players) if seat != turn]
-                hands = [card_ids(state.hands[game, seat]) for seat in seats]
+                hands = [card_ids(state.hands[game, seat], NUM_CARDS) for seat in seats]
                 hidden = rng.permutation(np.concatenate(hands)).astype(np.int64)
                 for seat, hand in zip(seats, hands, strict=True):
                     mine, hidden = np.split(hidden, [len(hand)])
@@ -249,7 +250,7 @@ def test_a_card_of_thirteens_by_hand() -> None:
     row = rows["8c"]
     assert np.flatnonzero(row[: T.END]).tolist() == [6, T.SUIT + 1]
     assert np.flatnonzero(row[T.PIPS : T.LEFT]).tolist() == [7]
-    assert np.flatnonzero(row[T.LEFT : T.VOIDS]).tolist() == card_ids(parse_cards("Ac 5h"))
+    assert np.flatnonzero(row[T.LEFT : T.VOIDS]).tolist() == card_ids(parse_cards("Ac 5h"), NUM_CARDS)
     assert row[T.VOIDS : T.PILE].tolist() == [1, 0, 1, 0]
     assert np.flatnonzero(row[T.PILE : T.AUX]).tolist() == [5, 7]  # a 6 and an 8
     facts = row[T.AUX :]
@@ -268,7 +269,7 @@ def test_a_card_of_thirteens_by_hand() -> None:
 def test_unseen_cards_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac", "9c Kd", "2c 3d", remainder="5s", starter="").play("6c")
     unseen = Reader(T.FEATURES).read(View(deal.batch)).observation[0, -106:]
-    assert np.flatnonzero(unseen[:54] == 0).tolist() == card_ids(parse_cards("6c 8c Ac 5s"))
+    assert np.flatnonzero(unseen[:54] == 0).tolist() == card_ids(parse_cards("6c 8c Ac 5s"), NUM_CARDS)
     assert unseen[54:].reshape(4, 13).sum(axis=1).tolist() == [12, 10, 13, 13]
 
 
@@ -299,7 +300,8 @@ def test_privileged_of_thirteens_by_hand() -> None:
     left = [np.flatnonzero(hand).tolist() for hand in facts]
     flipped = int(deal.batch.state.shown[0])
     rest = parse_cards("2c 5s 7d") & ~flipped
-    assert left == [card_ids(parse_cards(h)) for h in ("9c *1", "2d")] + [card_ids(rest)]
+    others = parse_cards("9c *1"), parse_cards("2d"), rest
+    assert left == [card_ids(cards, NUM_CARDS) for cards in others]
 
 
 def test_a_network_says_which_game_it_plays() -> None:

@@ -12,6 +12,7 @@ from tienlen_agents.terminal.human import HumanAgent
 from tienlen_agents.terminal.play import main
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS
 from tienlen_env.single.game import Game
@@ -111,7 +112,7 @@ def test_the_agent_sees_a_view_alone_and_melds(monkeypatch, capsys):
     batch = Batch("thirteens_manual", 1, num_players=3)
     batch.set_hands([[parse_cards(h) for h in ("Kc 2d", "Ac 9h", "5c *1")]], leader=0)
     for name in ("Kc", "Ac", "5c"):
-        batch.step([batch.action_table.find(name)])
+        batch.step([find_action(batch.action_table, name)])
     lines = ["?", "5&5", "s", "u", "k"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     actions, cards = agent.act_cards(View(batch))

@@ -35,17 +35,21 @@ CARD_TEXT: Final = tuple(r + s for r in RANK_TEXT for s in SUIT_TEXT)
 _CARD_ID: Final = {text: i for i, text in enumerate(CARD_TEXT)}
 
 
-def card_ids(mask: int) -> list[int]:
-    """The cards of a mask, weakest first.
+def card_ids(mask: int, num_cards: int = NUM_CARDS) -> list[int]:
+    """The cards of a mask by id, so that the weakest is first.
+
+    Args:
+        mask: the cards.
+        num_cards: of the deck.
 
     Raises:
-        ValueError: the mask has bits beyond the 52 cards.
+        ValueError: the mask has bits beyond the cards of the deck.
     """
     try:
         mask = index(mask)
     except TypeError:
         raise ValueError(f"{mask!r} is not a valid mask of cards") from None
-    if not 0 <= mask <= FULL_DECK:
+    if not 0 <= mask < 1 << num_cards:
         raise ValueError(f"{mask} is not a valid mask of cards")
     ids = []
     while mask:

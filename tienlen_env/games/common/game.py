@@ -176,7 +176,12 @@ def _no_reason(table: ActionTable, row: Sequence[int], action: int, cards: int |
     return Refusal("not a legal action here" if cards is None else "not a legal action with these cards here")
 
 
-def _find_action(table: ActionTable, text: str) -> int:
+def find_action(table: ActionTable, text: str) -> int:
+    """The action of a name, as the table writes it.
+
+    Raises:
+        TienLenError: no such action.
+    """
     for action in range(table.num_actions):
         if table.text(action) == text:
             return action
@@ -206,7 +211,7 @@ class GameText(Generic[RulesT, TableT]):
     worst_reward: Callable[[RulesT, str], float]
     why_refused: Callable[[TableT, Sequence[int], int, int | None], Refusal] = _no_reason
     describe: Callable[[TableT, Sequence[int]], str] = lambda table, row: ""
-    parse_action: Callable[[TableT, str], int] = _find_action
+    parse_action: Callable[[TableT, str], int] = find_action
     parse_cards: Callable[[str], int] = cards.parse_cards
     format_cards: Callable[[int], str] = cards.format_cards
     play_text: Callable[[TableT, int, int], str] = lambda table, action, cards: table.text(action)

@@ -92,17 +92,6 @@ class ThirteensTable:
             return CARD_TEXT[action]
         return "end" if action == self.num_cards else str(self.melds[action - self.num_cards - 1])
 
-    def find(self, text: str) -> int:
-        """The action of a name, as `text` writes it.
-
-        Raises:
-            ValueError: no such action.
-        """
-        for action in range(self.num_actions):
-            if self.text(action) == text:
-                return action
-        raise ValueError(f"{text!r}: no action of {self.rules.name!r} has this name")
-
 
 @lru_cache(maxsize=64)
 def build_action_table(rules: ThirteensRules) -> ThirteensTable:

@@ -8,7 +8,6 @@ highest), by pips to meld (A = 1 .. K = 13).
 
 from __future__ import annotations
 
-import operator
 from typing import Final
 
 from tienlen_env.errors import NotationError
@@ -37,24 +36,10 @@ def strength(card_id: int) -> int:
     return 13 if is_joker(card_id) else ((card_id >> 2) + 1) % 13
 
 
-def card_ids(mask: int) -> list[int]:
-    """The cards of a mask by id.
-
-    Raises:
-        ValueError: the mask has bits beyond the 54 cards.
-    """
-    try:
-        mask = operator.index(mask)
-    except TypeError:
-        raise ValueError(f"{mask!r} is not a valid mask of cards") from None
-    if not 0 <= mask < 1 << NUM_CARDS:
-        raise ValueError(f"{mask} is not a valid mask of cards")
-    return [card for card in range(NUM_CARDS) if mask >> card & 1]
-
-
 def format_cards(mask: int, separator: str = " ") -> str:
     """The text of a mask by suits, strongest card first, jokers last: ``"Ks 2s Ah *1"``."""
-    order = sorted(card_ids(mask), key=lambda c: (is_joker(c), c & 3 if c < NUM_PLAIN else c, -strength(c)))
+    ids = plain.card_ids(mask, NUM_CARDS)
+    order = sorted(ids, key=lambda c: (is_joker(c), c & 3 if c < NUM_PLAIN else c, -strength(c)))
     return separator.join(CARD_TEXT[c] for c in order)
 
 

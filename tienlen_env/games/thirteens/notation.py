@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.common.notation import Notation, Words
 from tienlen_env.games.thirteens import cards
 from tienlen_env.games.thirteens.actions import build_action_table
@@ -78,7 +79,7 @@ class ThirteensNotation(Notation):
         name = word.replace("&", " ")
         for prefix in ("", "meld ") if table.melds else ("",):
             try:
-                return table.find(prefix + name)
+                return find_action(table, prefix + name)
             except ValueError:
                 continue
         raise NotationError(f"{word!r}: expected a card{', a meld or end' if table.melds else ''}", column)

@@ -143,12 +143,6 @@ class State(GameState):
         return (self.rows[:, TRICK, None] >> shifts & 63) - 1
 
     @property
-    def led(self) -> IntArray:
-        """int64 (B,), suit of the lead: 0..3, 4 for a joker, -1 before the lead."""
-        lead = (self.rows[:, TRICK] & 63) - 1
-        return np.where(lead < 0, -1, np.where(lead >= 52, 4, lead & 3))
-
-    @property
     def void(self) -> IntArray:
         """int64 (B, P), 4-bit masks of the suits that a seat is known not to hold (bit 0 spades)."""
         return self.rows[:, VOID, None] >> 4 * np.arange(self.num_players) & 15

@@ -42,7 +42,6 @@ class Shape(NamedTuple):
         return f"{self.width}x{self.length}"
 
 
-ShapeLike = Shape | tuple[int, int] | str
 Prices = tuple[tuple[Shape, int], ...]
 InstantWin = Literal[
     "dragon",

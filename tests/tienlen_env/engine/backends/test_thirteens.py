@@ -12,6 +12,7 @@ from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, varia
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, parse_cards
@@ -187,12 +188,12 @@ def test_action_names() -> None:
         table = build_action_table(rules)
         texts = [table.text(a) for a in range(table.num_actions)]
         assert len(set(texts)) == table.num_actions, name
-        assert [table.find(t) for t in texts] == list(range(table.num_actions))
+        assert [find_action(table, t) for t in texts] == list(range(table.num_actions))
         for bad in (-1, table.num_actions):
             with pytest.raises(ValueError, match="expected"):
                 table.text(bad)
-        with pytest.raises(ValueError, match="no action"):
-            table.find("meld 4 4 4")
+        with pytest.raises(ValueError, match="not the name of an action"):
+            find_action(table, "meld 4 4 4")
 
 
 # ---------------------------------------------------------------- what is hidden

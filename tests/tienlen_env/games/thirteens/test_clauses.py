@@ -12,6 +12,7 @@ import pytest
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, strength
@@ -54,7 +55,7 @@ class Deal:
 
     def play(self, *names: str) -> Deal:
         for name in names:
-            self.rewards += self.batch.step([self.table.find(name)])[0][0]
+            self.rewards += self.batch.step([find_action(self.table, name)])[0][0]
         return self
 
     @property
@@ -73,7 +74,7 @@ class Deal:
     def refused(self, name: str, *words: str) -> None:
         """The play is refused, the explanation has all `words`, and nothing has changed."""
         before = self.batch.state.rows.copy()
-        action = self.table.find(name)
+        action = find_action(self.table, name)
         with pytest.raises(IllegalPlayError):
             self.batch.step([action])
         assert np.array_equal(self.batch.state.rows, before)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.oracles.oracle_thirteens import ALL_CARDS, Oracle
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.observe import global_observation_size
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -130,7 +131,7 @@ class Pairs:
     def step(self) -> int:
         """Play on in every game; returns the number of decisions, 0 if all games are over."""
         names = ["" if o.turn is None else self.choose(sorted(o.legal())) for o in self.oracles]
-        ids = np.array([self.table.find(n) if n else NO_ACTION for n in names])
+        ids = np.array([find_action(self.table, n) if n else NO_ACTION for n in names])
         results = {k: [r.tolist() for r in batch.step(ids)] for k, batch in self.batches.items()}
         for b, (oracle, name) in enumerate(zip(self.oracles, names, strict=True)):
             if not name:

@@ -12,6 +12,7 @@ from tienlen_env import thirteens_v0
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.bits import nth_index, philox
+from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import full_deck, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -54,7 +55,7 @@ def test_the_last_tricks_by_hand(backend: Any) -> None:
     assert batch.state.shown[0] == full_deck(2) & ~parse_cards("Kc 2d Ac 9h 3c *1")
     for name in ("Kc", "Ac", "3c", "9h", "*1", "2d"):
         assert batch.state.turn[0] >= 0
-        batch.step([batch.action_table.find(name)])
+        batch.step([find_action(batch.action_table, name)])
     # Seat 1 takes A K 3 (K); seat 2 trumps the 9 and the 2 with the joker; seat 0 has nothing.
     assert batch.state.turn[0] == -1
     assert batch.state.points[0].tolist() == [3, 1 + 3, 1 - 4]
@@ -65,9 +66,9 @@ def test_the_remainder_binds_the_lead_and_goes_with_the_first_trick() -> None:
     batch = Batch(ThirteensRules(num_players=5, jokers=1), 1)
     hands = masks("3s 4d", "5s 6d", "7s 8d", "9s Td", "Js Qd")
     batch.set_hands([hands], 1, remainder=parse_cards("Kh 2d"), starter=parse_cards("2d"))
-    assert np.flatnonzero(batch.action_mask()[0]).tolist() == [batch.action_table.find("6d")]
+    assert np.flatnonzero(batch.action_mask()[0]).tolist() == [find_action(batch.action_table, "6d")]
     for name in ("6d", "8d", "Td", "Qd", "4d"):
-        batch.step([batch.action_table.find(name)])
+        batch.step([find_action(batch.action_table, name)])
     assert batch.state.last_pile[0] == parse_cards("6d 8d Td Qd 4d Kh 2d")
     assert batch.state.last_winner[0] == 4
 
@@ -76,7 +77,7 @@ def test_the_dummy_gives_its_cards() -> None:
     batch = Batch(DUMMY, 1)
     batch.set_hands([masks("3s 4s", "5s 6s", "7s 8s")], 0, dummy=parse_cards("Kh Kd"))
     for name in ("3s", "5s", "7s", "8s", "4s", "6s"):
-        batch.step([batch.action_table.find(name)])
+        batch.step([find_action(batch.action_table, name)])
     assert batch.state.thirteens[0].tolist() == [0, 0, 2]
 
 
@@ -166,7 +167,7 @@ def test_several_deals_at_once_and_of_a_game() -> None:
     batch.set_hands([masks("3s", "4s", "5s"), masks("Kh", "Qh", "Ah")], leader=[2, 1])
     assert batch.state.turn.tolist() == [2, 1]
     for names in (("5s", "Qh"), ("3s", "Ah"), ("4s", "Kh")):
-        batch.step([batch.action_table.find(name) for name in names])
+        batch.step([find_action(batch.action_table, name) for name in names])
     assert (batch.state.num_cards_left == THREE.hand_size).all()  # the next deal
     assert batch.scores().tolist() == [[3, 3, 1 + 1], [3, 3, 1 + 6]]
     assert (batch.state.turn != NO_ACTION).all()
