@@ -186,10 +186,11 @@ play: $(STAMP) $(NATIVE)
 
 # A wheel for one platform has the loops as machine code; that for any platform needs the extra `jit`.
 PLATFORMS := linux-x86_64 linux-aarch64 darwin-aarch64 darwin-x86_64 win32-x86_64
+PLATFORM := from tienlen_env.engine.backends import native; print(native.this_platform())
 WHEEL := $(BUILDER_PY) -m build --wheel --no-isolation --outdir dist
 
 wheel: $(BUILDER) web
-	@$(MAKE) --no-print-directory wheel-$$($(BUILDER_PY) -m tienlen_env.engine.backends.native)
+	@$(MAKE) --no-print-directory wheel-$$($(BUILDER_PY) -c "$(PLATFORM)")
 
 wheels: $(BUILDER) web $(addprefix wheel-,$(PLATFORMS))
 	$(WHEEL)

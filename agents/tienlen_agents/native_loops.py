@@ -17,9 +17,8 @@ from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search.context import search_loops, setup_of
-from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends import compiled_loops, jit
 from tienlen_env.engine.backends.native import signatures
-from tienlen_env.engine.backends.numba import compiled_loops
 from tienlen_env.engine.backends.states import state_loops
 from tienlen_env.games.registry import PRESETS, game_of, has_payments
 
