@@ -32,8 +32,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from tienlen_env.engine.agent import Agent
-from tienlen_env.engine.loading import register_loader
+from tienlen_env.engine.agent import Agent, register_loader
 from tienlen_env.extras import require
 
 __all__ = ["load", "names", "register"]

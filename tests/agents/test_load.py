@@ -8,7 +8,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_env.engine import loading
+from tienlen_env.engine import agent as engine_agent
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import PRESETS
@@ -117,7 +117,7 @@ def test_the_wheel_declares_the_built_in_agents():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = project["entry-points"]
     assert groups[tienlen_agents.GROUP] == tienlen_agents.BUILT_IN
-    assert groups[loading.GROUP] == {"tienlen_agents": "tienlen_agents:load"}
+    assert groups[engine_agent.LOADERS] == {"tienlen_agents": "tienlen_agents:load"}
 
 
 @pytest.mark.parametrize("name", sorted(tienlen_agents.BUILT_IN))
@@ -162,7 +162,7 @@ def test_an_outside_package_adds_an_agent_by_name(outside):
     assert "lowest" in tienlen_agents.names()
     assert "outside_bots" not in sys.modules
     assert tienlen_agents.load("lowest:worlds=3").worlds == 3
-    assert loading.load_agent("endgame:lowest").name == "endgame:lowest"
+    assert engine_agent.load_agent("endgame:lowest").name == "endgame:lowest"
     # Worker processes load it by name, too.
     result = arena.match("lowest", "random", num_deals=4, deals_per_job=2, workers=2)
     assert result.scores[0].name == "lowest"
@@ -198,7 +198,7 @@ def test_the_engine_loads_agents_through_the_installed_loader(tmp_path, monkeypa
         OUTSIDE + "def load(text):\n    return Lowest(worlds=len(text))\n",
     )
     code = (
-        "import sys; from tienlen_env.engine.loading import load_agent;"
+        "import sys; from tienlen_env.engine.agent import load_agent;"
         "print('tienlen_agents' in sys.modules, load_agent('four').worlds)"
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -212,16 +212,16 @@ def test_the_engine_loads_agents_through_the_installed_loader(tmp_path, monkeypa
 
 
 def test_without_a_loader_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(loading, "_registered", [])
-    monkeypatch.setattr(loading, "entry_points", lambda group: ())
-    loading._installed_loader.cache_clear()
-    with pytest.raises(loading.NoAgentLoaderError, match="Install the wheel of tienlen-env"):
-        loading.load_agent("greedy")
-    loading._installed_loader.cache_clear()
+    monkeypatch.setattr(engine_agent, "_registered", [])
+    monkeypatch.setattr(engine_agent, "entry_points", lambda group: ())
+    engine_agent._installed_loader.cache_clear()
+    with pytest.raises(engine_agent.NoAgentLoaderError, match="Install the wheel of tienlen-env"):
+        engine_agent.load_agent("greedy")
+    engine_agent._installed_loader.cache_clear()
 
 
 def test_the_package_registers_its_loader_in_a_checkout():
-    assert loading.load_agent("greedy_long").name == "greedy_long"
+    assert engine_agent.load_agent("greedy_long").name == "greedy_long"
 
 
 @pytest.mark.parametrize("name", ["endgame:" * 1200 + "greedy", "x" * 10**5, "greedy:" + "y" * 10**5 + "=1"])

@@ -234,7 +234,7 @@ def test_the_environment_imports_alone(wheel: Path, tmp_path: Path) -> None:
 PLAY_ALONE = f"""
 import sys
 sys.modules.update(dict.fromkeys({EXTRAS!r}))
-from tienlen_env.engine.loading import load_agent
+from tienlen_env.engine.agent import load_agent
 assert "tienlen_agents" not in sys.modules
 assert load_agent("heuristic").name == "heuristic"
 from tienlen_train.cli import main

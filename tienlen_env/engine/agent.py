@@ -10,19 +10,29 @@ search can use it as its prior. `choose_cards` gets the cards of any agent's pla
 An agent that uses past plays has an attribute ``history``, the number of plays and passes that it
 reads (`View.last_plays`); `history_of` returns how many a batch must store. If the batch stores fewer plays,
 only those are available.
+
+`tienlen_env` has no agents of its own besides `RandomAgent`, and does not import a package that has. Such a
+package has a function that makes an agent from a text such as ``"search:worlds=64"``, and an entry point in
+its metadata (to add agents, not a loader, use the entry-point group ``tienlen.agents``, see
+`tienlen_agents`):
+
+    [project.entry-points."tienlen.agent_loaders"]
+    tienlen_agents = "tienlen_agents:load"
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.errors import WrongGameError
+from tienlen_env.errors import TienLenError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
@@ -31,6 +41,7 @@ __all__ = [
     "CardAgent",
     "FallibleAgent",
     "Forfeit",
+    "NoAgentLoaderError",
     "ParticularAgent",
     "RandomAgent",
     "ScoringAgent",
@@ -38,7 +49,11 @@ __all__ = [
     "check_plays",
     "choose_cards",
     "history_of",
+    "load_agent",
+    "register_loader",
 ]
+
+LOADERS: Final = "tienlen.agent_loaders"  # the group of entry points
 
 
 @runtime_checkable
@@ -177,3 +192,54 @@ class RandomAgent:
     def act(self, view: View) -> IntArray:
         """Choose uniformly (see `Agent.act`)."""
         return view.sample(self._rng)
+
+
+# ---------------------------------------------------------------- agents by name
+
+Loader = Callable[[str], Agent]
+
+_registered: list[Loader] = []
+
+
+class NoAgentLoaderError(TienLenError):
+    """No installed package makes agents from names."""
+
+
+def register_loader(loader: Loader) -> None:
+    """Use a loader in this process; it comes before those of installed packages.
+
+    Args:
+        loader: makes a new agent from a text; raises ValueError for a text that it cannot read.
+    """
+    if loader not in _registered:
+        _registered.append(loader)
+
+
+def load_agent(text: str) -> Agent:
+    """Make a new agent from its name and options.
+
+    Args:
+        text: as the loader reads it: ``"heuristic"``, ``"search:worlds=64"``.
+
+    Raises:
+        NoAgentLoaderError: no package with agents is installed.
+        ValueError: the loader does not know the name or an option.
+    """
+    loader = _registered[0] if _registered else _installed_loader()
+    if loader is None:
+        raise NoAgentLoaderError(
+            f"agent {text!r}: no installed package loads agents by name (entry-point group {LOADERS!r}). "
+            "Install the wheel of tienlen-env, which contains tienlen_agents (in a checkout: "
+            "pip install -e .), or pass an Agent object"
+        )
+    return loader(text)
+
+
+@lru_cache(maxsize=1)
+def _installed_loader() -> Loader | None:
+    """The loader of an installed package; the first by name if there are several."""
+    found = sorted(entry_points(group=LOADERS), key=lambda entry: entry.name)
+    if not found:
+        return None
+    loader: Loader = found[0].load()
+    return loader

@@ -46,7 +46,7 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
     Args:
         rules: a preset's name, or the rules of any game.
         opponents: the agents in the other seats: the name of an agent (``"random"``, or a name from an
-            installed package, see `tienlen_env.engine.loading`), an agent object, or a sequence of P-1 names
+            installed package, see `tienlen_env.engine.agent`), an agent object, or a sequence of P-1 names
             and objects, the first for the seat after the learner's.
         line_up: False: a sequence of opponents is a pool of any size; every other seat gets a
             random agent at every deal.

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
+from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of, load_agent
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
@@ -105,8 +105,6 @@ def _agents(opponents: Opponents) -> list[Agent]:
 def _loaded(name: str) -> Agent:
     if name == "random":
         return RandomAgent()
-    from tienlen_env.engine.loading import load_agent
-
     try:
         return load_agent(name)
     except ValueError as error:
@@ -248,7 +246,7 @@ class OneSeatGames:
         Args:
             opponents: an agent, or a pool; at every deal each seat gets a random agent of the pool. With
                 ``line_up=True``, an agent, or those of the seats after the learner's. Names are loaded by
-                `tienlen_env.engine.loading.load_agent`.
+                `tienlen_env.engine.agent.load_agent`.
             probabilities: float (number of opponents,), shares of the pool; None for equal ones.
 
         Raises:

@@ -22,9 +22,8 @@ import numpy as np
 from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.words import Message
-from tienlen_env.engine.agent import ParticularAgent, choose_cards
+from tienlen_env.engine.agent import ParticularAgent, choose_cards, load_agent
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.loading import load_agent
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules

@@ -511,7 +511,7 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ValueError("no agent has this name")
         return Named(name)
 
-    monkeypatch.setattr("tienlen_env.engine.loading.load_agent", load_agent)
+    monkeypatch.setattr("tienlen_env.envs.one_seat.load_agent", load_agent)
 
 
 @pytest.mark.usefixtures("loader")
