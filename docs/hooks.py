@@ -36,7 +36,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import parse_cards
-from tienlen_env.games.common.layout import Piece
+from tienlen_env.games.common.game import Piece
 from tienlen_env.games.thirteens import actions as thirteens_actions, observe
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, ThirteensRules
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name

@@ -18,8 +18,7 @@ from tienlen_env.games.common.arrays import ActionFields, Fields, Output, Reward
 from tienlen_env.games.common.bits import FULL, highest_index, write_bits
 from tienlen_env.games.common.cards import CARD_TEXT
 from tienlen_env.games.common.dealing import draw_cards, redeal_others
-from tienlen_env.games.common.game import Game, GameText, Kernels, Refusal
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import Game, GameText, Kernels, Layout, Refusal
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.rules import RulesBase, as_int
 from tienlen_env.games.common.spec import KernelTables

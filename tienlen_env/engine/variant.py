@@ -17,8 +17,7 @@ from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import describe_cards
-from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, PaymentReader
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Layout, PaymentReader
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import game_of, get_rules

@@ -23,8 +23,7 @@ from tienlen_env.engine.backends.wasm import build
 from tienlen_env.games import registry
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.conformance import GameFaultError, check_contract
-from tienlen_env.games.common.game import AnyGame
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import AnyGame, Layout
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.registry import games, register

@@ -6,9 +6,10 @@ and registers it (`tienlen_env.games.registry`). The code above uses the `Game` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from math import prod
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -16,10 +17,12 @@ from tienlen_env.errors import TienLenError
 from tienlen_env.games.common import cards, spec as S
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Rewards, Row, Spec
 from tienlen_env.games.common.facts import Fact, climbing_facts
-from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.legal import LegalKernels
 from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.common.state import ClimbingState, Columns, GameState
+
+if TYPE_CHECKING:
+    Span = slice[int, int, None]
 
 
 @runtime_checkable
@@ -86,6 +89,52 @@ class SpecBuilder(Protocol[RulesT_contra]):
         Raises:
             ValueError: a setting that this game does not have.
         """
+
+
+class Piece(NamedTuple):
+    """One named piece of the observation.
+
+    Attributes:
+        name: its key in the `Layout`.
+        slice: its position in the flat array.
+        shape: the shape for ``reshape``.
+        meaning: one line of description.
+    """
+
+    name: str
+    slice: Span
+    shape: tuple[int, ...]
+    meaning: str
+
+
+class Layout(Mapping[str, Piece]):
+    """The pieces of an observation by name, in order; they fill the array without gaps.
+
+    Args:
+        parts: ``(name, shape, meaning)`` of each piece; pieces of size 0 are left out.
+
+    Attributes:
+        size: O, the length of the observation.
+    """
+
+    def __init__(self, parts: Iterable[tuple[str, tuple[int, ...], str]]) -> None:
+        self._pieces: dict[str, Piece] = {}
+        start = 0
+        for name, shape, meaning in parts:
+            end = start + prod(shape)
+            if end > start:
+                self._pieces[name] = Piece(name, slice(start, end), shape, meaning)
+            start = end
+        self.size = start
+
+    def __getitem__(self, name: str) -> Piece:
+        return self._pieces[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pieces)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
 
 
 class Payment(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Final
 
 from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
 from tienlen_env.games.common.bits import clear_items, rotate, shift_left, wrap, write_bits, write_word
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import Layout
 from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec

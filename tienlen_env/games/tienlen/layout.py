@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tienlen_env.games.common.cards import HAND_SIZE
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import Layout
 from tienlen_env.games.tienlen.rules import Rules
 
 

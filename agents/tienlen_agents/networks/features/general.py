@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import AnyRules, Layout
 
 DROPPED: Final = -1  # a column of a variant that the general inputs do not have
 

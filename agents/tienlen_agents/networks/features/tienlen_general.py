@@ -23,8 +23,7 @@ from tienlen_agents.networks.features.general import (
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import AnyRules, Layout
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import (
     MAX_CARDS_EACH,
