@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from tienlen_env.engine.backends import overloads
-from tienlen_env.engine.backends.sources import cache_folder, digest_of, is_foreign, reachable
+from tienlen_env.engine.backends.sources import cache_folder, is_foreign, reachable
 from tienlen_env.games.common.hints import is_noinline, prefetch
 
 try:
@@ -65,7 +65,7 @@ def compiled(function: Callable[..., Any]) -> Any:
         register(function)
     else:
         with caching(function):
-            private.add_cache(dispatcher, register, digest_of)
+            private.add_cache(dispatcher, register)
     return dispatcher
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tienlen_env.engine.backends import native, sources
+from tienlen_env.engine.backends import native
 from tienlen_env.extras import require
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.arrays import AnyArray
@@ -32,9 +32,7 @@ def loop(function: Callable[..., Any]) -> Any:
     """
     if _is_disabled():
         return _interpreted(function)
-    found = (
-        compiled(function) if native.library() is None else native.loop_of(function, sources.key_of, compiled)
-    )
+    found = compiled(function) if native.library() is None else native.loop_of(function, compiled)
     LOOPS.append(found)
     return found
 

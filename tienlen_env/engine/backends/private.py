@@ -70,6 +70,7 @@ from numba.core.compiler_lock import global_compiler_lock, require_global_compil
 from numba.core.serialize import dumps  # noqa: E402
 
 from tienlen_env.engine.backends.native.signatures import name_of  # noqa: E402
+from tienlen_env.engine.backends.sources import digest_of  # noqa: E402
 
 if sys.platform != "win32":
     import fcntl
@@ -84,17 +85,16 @@ PATIENCE = 600.0
 _PAUSE = 0.05  # seconds between two looks
 
 
-def add_cache(compiled: Any, register: Callable[[Any], None], digest_of: Callable[[Any], str]) -> None:
+def add_cache(compiled: Any, register: Callable[[Any], None]) -> None:
     """Cache the code of a dispatcher on disk; where no folder can be written, register its functions only.
 
     Args:
         compiled: Numba's dispatcher.
         register: called with its function before the function is compiled.
-        digest_of: the key of the cache, of its function.
     """
     function = compiled.py_func
     try:
-        compiled._cache = cache = _Cache(function, register, digest_of)
+        compiled._cache = cache = _Cache(function, register)
         compiled.compile = cache.guard(compiled.compile)
     except RuntimeError:  # no folder can be written
         compiled._cache = _NoCache(function, register)
@@ -119,11 +119,9 @@ class _Cache(FunctionCache):
 
     _impl_class = _Checked
 
-    def __init__(
-        self, function: Any, register: Callable[[Any], None], digest_of: Callable[[Any], str]
-    ) -> None:
+    def __init__(self, function: Any, register: Callable[[Any], None]) -> None:
         super().__init__(function)
-        self._register, self._digest_of = register, digest_of
+        self._register = register
         self._locks = ExitStack()
         self._start = 0.0
 
@@ -192,7 +190,7 @@ class _Cache(FunctionCache):
             self._seconds().write_text(f"{time.monotonic() - self._start:.1f}")
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return sig, codegen.magic_tuple(), self._digest_of(self._py_func)
+        return sig, codegen.magic_tuple(), digest_of(self._py_func)
 
 
 class _NoCache(NullCache):

@@ -196,7 +196,7 @@ def loop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[An
     monkeypatch.setattr(native, "FOLDER", folder)
     monkeypatch.delenv("TIENLEN_NATIVE", raising=False)
     clear()
-    yield lambda function: native.loop_of(function, sources.key_of, lambda f: lambda *args: "numba")
+    yield lambda function: native.loop_of(function, lambda f: lambda *args: "numba")
     clear()
 
 

@@ -29,6 +29,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
+from tienlen_env.engine.backends.sources import key_of
+
 FOLDER: Final = Path(__file__).with_name("built")
 # Levels of the x86-64 architecture, and what other architectures have.
 LEVELS: Final = {4: "x86-64-v4", 3: "x86-64-v3", 2: "x86-64-v2", 0: "generic"}
@@ -110,14 +112,11 @@ def address_of(code: Any, name: str) -> int:
     return ctypes.cast(getattr(code, name), ctypes.c_void_p).value or 0
 
 
-def loop_of(
-    function: Callable[..., Any], key_of: Callable[[Any], str], compiled: Callable[[Any], Any]
-) -> Any:
+def loop_of(function: Callable[..., Any], compiled: Callable[[Any], Any]) -> Any:
     """The loop of a function.
 
     Args:
         function: a plain function.
-        key_of: gives the digest of its source; called when the loop is called first.
         compiled: gives what is called for arguments of other signatures; called when there are such.
 
     Returns:
@@ -125,7 +124,7 @@ def loop_of(
     """
     loop = _loop_type()()
     loop.py_func = function
-    loop.parts = (key_of, compiled)
+    loop.compiled = compiled
     return loop
 
 
@@ -149,12 +148,11 @@ def _loop_type() -> Any:
             Raises:
                 OverflowError: an integer of more than 64 bits.
             """
-            key_of, compiled = self.parts
             if any(type(arg) is int and not -(2**63) <= arg < 2**63 for arg in args):
                 raise OverflowError("expected integers of 64 bits")
             if self.is_bound:
                 with _LOCK:
-                    self.other = self.other or compiled(self.py_func)
+                    self.other = self.other or self.compiled(self.py_func)
                 return self.other(*args)
             with _LOCK:
                 if not self.is_bound:
