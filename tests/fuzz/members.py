@@ -55,7 +55,6 @@ MADE_BY_THE_ENGINE = {
     "tienlen_agents.rule_based.trickster.Weights",
     "tienlen_env.engine.variant.VariantBatch",
     "tienlen_env.games.registry.ByGame",
-    "tienlen_env.games.common.game.Layout",
     "tienlen_env.games.common.state.GameState",
     "tienlen_env.games.thirteens.actions.ThirteensTable",
     "tienlen_env.games.thirteens.state.State",
