@@ -90,11 +90,6 @@ class Session:
         for play in self._plays:
             self.batch.step([play.action], [play.cards])
 
-    def _note_lead(self) -> None:
-        state = self.batch.state
-        if not isinstance(state, ClimbingState) or state.owner[0] < 0:
-            self._leads.append(len(self._plays))
-
     # ------------------------------------------------------------ the position
 
     @property
@@ -216,8 +211,9 @@ class Session:
         play: Play = played.plays[-1]
         self.batch.step([play.action], [play.cards])
         self._plays.append(play)
-        self._note_lead()
-        number, batch = played.round_index, self.batch
+        number, batch, state = played.round_index, self.batch, self.batch.state
+        if not isinstance(state, ClimbingState) or state.owner[0] < 0:
+            self._leads.append(len(self._plays))
         text = batch.game.text.play_text(batch.action_table, play.action, play.cards)
         self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
         if played.is_over:

@@ -91,17 +91,17 @@ class Fact(NamedTuple):
                 return ["" if low < 0 else SUIT_NAME[low & 3] for low in lows]
 
 
-def climbing_facts(table: int, owner: int, passed: int, played: int) -> tuple[Fact, ...]:
+def climbing_facts(table: int, owner: int, passed: int, played: int, live: int = -1) -> tuple[Fact, ...]:
     """The facts of a climbing game, from the columns of `ClimbingState` (-1: no such column).
 
     ``table`` has the cards to be beaten, ``owner`` the seat that played them, ``must`` the cards that every
-    legal lead has in common, ``passed`` the seats that have passed in this trick, ``played`` the cards that
-    each seat has played.
+    legal lead has in common, ``passed`` the seats that have passed in this trick (of those in the column
+    `live`, the seats that are in the round), ``played`` the cards that each seat has played.
     """
     facts = (
         Fact("table", "cards", table),
         Fact("owner", "optional_seat", owner),
         Fact("must", "common", if_negative=owner),
-        Fact("passed", "seat_mask", passed),
+        Fact("passed", "seat_mask", passed, within=live),
     )
     return facts if played < 0 else (*facts, Fact("played", "each_cards", played))

@@ -11,7 +11,7 @@ from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import NUM_CARDS, format_cards
 from tienlen_env.games.common.dealing import check_disjoint
-from tienlen_env.games.common.facts import Fact, climbing_facts
+from tienlen_env.games.common.facts import climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
 from tienlen_env.games.tienlen import actions, explain, kernels, observe, payments, state
 from tienlen_env.games.tienlen.actions import ActionTable
@@ -33,11 +33,6 @@ def pays_late(rules: Rules, reward: str) -> bool:
 def play_text(table: ActionTable, action: int, cards: int) -> str:
     """The text of a play: its cards; ``""`` for the pass, ``"declare"`` for an instant win."""
     return format_cards(cards) or (DECLARE_TEXT if action else "")
-
-
-def _in_round(fact: Fact) -> Fact:
-    """Of the seats that have passed, those that are still in the round."""
-    return fact._replace(within=state.LIVE) if fact.name == "passed" else fact
 
 
 def set_hands(
@@ -105,9 +100,7 @@ TIENLEN: Final = Game[Rules, ActionTable](
         why_refused=explain.why_refused,
         describe=explain.describe,
         play_text=play_text,
-        facts=tuple(
-            map(_in_round, climbing_facts(state.TABLE_CARDS, state.OWNER, state.PASSED, state.PLAYED))
-        ),
+        facts=climbing_facts(state.TABLE_CARDS, state.OWNER, state.PASSED, state.PLAYED, state.LIVE),
         causes=payments.CAUSE_TEXTS,
     ),
     set_hands=set_hands,
