@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The lines of `signatures.txt` that the tests of this process add; see ``make signatures``."""
     if path := session.config.getoption("--record-signatures"):
+        from tests.signature_lines import compiled_by_numba
         from tienlen_env.engine.backends import jit
-        from tienlen_env.engine.backends.native.signatures import compiled_by_numba
 
         lines = sorted(" | ".join(line) for line in compiled_by_numba(jit.LOOPS))
         with Path(path).open("a", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs_native_compiler
+from tests.signature_lines import text_of
 from tienlen_env import PRESETS, Batch
 from tienlen_env.engine.backends import native, sources
 from tienlen_env.engine.backends.native import signatures
@@ -353,7 +354,7 @@ def test_no_library_is_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("line", signatures.read(), ids=lambda line: f"{line.loop} {line.types}"[:60])
 def test_the_list_is_understood(line: signatures.Signature) -> None:
     kinds = signatures.types_of(line.types)
-    assert signatures.text_of(kinds) == line.types
+    assert text_of(kinds) == line.types
     assert all(0 < kind < 1 << 16 for kind in signatures.kinds_of(kinds))
     module, _, name = line.loop.partition(" ")[0].partition(":")
     assert hasattr(importlib.import_module(module), name.partition(".<locals>")[0])

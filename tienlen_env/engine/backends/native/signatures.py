@@ -62,29 +62,8 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
             yield from _parts(value, seen)
 
 
-def text_of(kinds: Iterable[Any]) -> str:
-    """The types of arguments as text.
-
-    Raises:
-        ValueError: a type that no call can have (``calls.c``).
-    """
-    return ", ".join(map(_text_of_one, kinds))
-
-
-def _text_of_one(kind: Any) -> str:
-    if kind in _NUMBERS:
-        return _NUMBERS[kind]
-    if isinstance(kind, types.Array) and kind.dtype in ELEMENTS and kind.ndim <= 4 and kind.aligned:
-        return f"{kind.dtype}[{kind.ndim}{kind.layout}{'' if kind.mutable else 'r'}]"
-    if isinstance(kind, types.BaseTuple):
-        of = getattr(kind, "instance_class", tuple)
-        name = "" if of is tuple else f"{of.__module__}:{of.__qualname__}"
-        return f"{name}({text_of(kind.types)})"
-    raise ValueError(f"{kind}: a loop with such an argument is not compiled ahead of time")
-
-
 def types_of(text: str) -> tuple[Any, ...]:
-    """The inverse of `text_of`."""
+    """The types of arguments that a line names."""
     found, rest = _read(text)
     if rest:
         raise ValueError(f"{text!r}: not understood at {rest!r}")
@@ -138,15 +117,3 @@ def kinds_of(found: Iterable[Any]) -> list[int]:
 def read(path: Path = LIST) -> list[Signature]:
     """The lines of the list."""
     return [Signature(*line.split(" | ")) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def compiled_by_numba(loops: Iterable[Any]) -> set[Signature]:
-    """What Numba has compiled of loops in this process, as lines of the list; what cannot be is left out."""
-    found = set()
-    for loop in loops:
-        for signature in loop.signatures:
-            try:
-                found.add(Signature(name_of(loop.py_func), text_of(signature)))
-            except ValueError:
-                continue
-    return found
