@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
-from tienlen_env.games.common import spec as S
+from tienlen_env.engine.variant import Settings, Variant
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.spec import Episode
@@ -127,7 +127,6 @@ def tables_of(
     *,
     variants: Iterable[tuple[str, AnyRules]] | None = None,
     episode: Episode = "round",
-    reward: str = "",
     history: int = 0,
     history_length: int = 0,
 ) -> dict[str, Any]:
@@ -137,7 +136,6 @@ def tables_of(
         game: the game.
         variants: ``(name, rules)`` of each; None for `variants_of` the game.
         episode: ``"round"`` or ``"game"``.
-        reward: one of the game's rewards; ``""`` for the first.
         history: plays that the observation shows, 0 in a game without history.
         history_length: plays that the state stores.
 
@@ -149,37 +147,29 @@ def tables_of(
     """
     settings: dict[str, Any] = {
         "episode": episode,
-        "reward": reward or game.rewards[0],
+        "reward": game.rewards[0],
         "history": history if game.has_history else 0,
         "history_length": history_length if game.has_history else 0,
     }
     action_tables: dict[str, Any] = {}
     found = []
     for name, rules in variants_of(game) if variants is None else variants:
-        num_rounds = S.rounds_of(episode, None, rules.target)
-        spec, actions = game.build_spec(
-            rules,
-            num_rounds=num_rounds,
-            reward=settings["reward"],
-            history=settings["history"],
-            history_length=settings["history_length"],
-        )
-        table = game.build_table(rules)
+        variant = Variant(rules, None, Settings(**settings))
+        table, layout = variant.action_table, variant.layout
         texts = [table.text(action) for action in range(table.num_actions)]
-        data = {"fields": _numbers(actions), "texts": texts}
+        data = {"fields": _numbers(variant.actions), "texts": texts}
         table_name = hashlib.sha256(repr(data).encode()).hexdigest()[:16]
         action_tables[table_name] = data
-        layout = game.observation(rules, settings["history"])
         found.append(
             {
                 "rules": name,
                 "num_players": rules.num_players,
                 "digest": rules.digest(),
                 "num_actions": table.num_actions,
-                "row_size": int(spec[S.ROW_SIZE]),
+                "row_size": variant.row_size,
                 "observation_size": layout.size,
                 "global_observation_size": game.global_observation_size(rules, settings["history"]),
-                "spec": _numbers(spec),
+                "spec": _numbers(variant.spec),
                 "action_table": table_name,
                 "layout": {
                     piece.name: {
