@@ -634,7 +634,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
 
 AnyRound: TypeAlias = BaseRound[Any, Any]
-_ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("round", "tienlen_env.single", lambda game: BaseRound)
+ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("round", "tienlen_env.single", lambda game: BaseRound)
 
 
 def round_type(rules: AnyRules) -> type[AnyRound]:
@@ -643,12 +643,7 @@ def round_type(rules: AnyRules) -> type[AnyRound]:
     Raises:
         RulesError: the rules belong to no registered game.
     """
-    return _ROUNDS.of(rules)
-
-
-def round_type_of(game: str) -> type[AnyRound]:
-    """The class of rounds of a game, by the game's name."""
-    return _ROUNDS.named(game)
+    return ROUNDS.of(rules)
 
 
 def plain_notation(game: AnyGame) -> Notation:

@@ -9,7 +9,7 @@ from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import rounds_of
 from tienlen_env.games.registry import get_rules, has_payments
-from tienlen_env.single.base import AnyRound, Play, game_of_line, round_type, round_type_of
+from tienlen_env.single.base import ROUNDS, AnyRound, Play, game_of_line, round_type
 
 
 class Game:
@@ -222,7 +222,7 @@ class Game:
         lines = text.splitlines() if isinstance(text, str) else [text]
         for number, line in enumerate(lines, 1):
             try:
-                played = round_type_of(game_of_line(line).name).from_record(line, rules, backend=backend)
+                played = ROUNDS.named(game_of_line(line).name).from_record(line, rules, backend=backend)
                 if new is None:
                     new = cls(played.rules, played.key, num_rounds=num_rounds, backend=backend)
                 elif new.is_over and num_rounds is None and new.num_rounds is None:

@@ -109,23 +109,11 @@ def digest(value: int, words: Row, num_words: int) -> int:
     return value
 
 
-class Sizes(NamedTuple):
-    """Lengths of a game's tables.
-
-    Attributes:
-        spec: of the settings.
-        fields: numbers for each action, at least 1.
-    """
-
-    spec: int
-    fields: int
-
-
-def sizes_of(game: AnyGame) -> Sizes:
-    """The lengths of a game's tables."""
+def sizes_of(game: AnyGame) -> tuple[int, int]:
+    """The length of a game's `spec`, and the numbers of an action in its action table, at least 1."""
     tables = [game.build_spec(rules) for rules in game.presets.values()]
     fields = (len(table.actions) // int(table.spec[S.NUM_ACTIONS]) for table in tables)
-    return Sizes(len(tables[0].spec), max(1, *fields))
+    return len(tables[0].spec), max(1, *fields)
 
 
 def agent_entries(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
@@ -27,20 +27,10 @@ _WORD: Final = ir.IntType(64)
 _MAX_EXACT: Final = 1 << 53  # larger numbers are strings in JSON
 
 
-class Leaf(NamedTuple):
-    """An array or a number of a template.
+def leaves_of(template: Any, path: str = "") -> Iterator[tuple[str, AnyArray]]:
+    """The arrays of a template, and its numbers as arrays without dimensions, in the order of its fields.
 
-    Attributes:
-        path: names of the fields down to it, joined by dots.
-        value: the array; for a number, an array without dimensions.
-    """
-
-    path: str
-    value: AnyArray
-
-
-def leaves_of(template: Any, path: str = "") -> Iterator[Leaf]:
-    """The arrays and numbers of a template, in the order of its fields.
+    Each comes after its path, the names of the fields down to it, joined by dots.
 
     Raises:
         TypeError: something else, or an array that is not contiguous.
@@ -52,9 +42,9 @@ def leaves_of(template: Any, path: str = "") -> Iterator[Leaf]:
     elif isinstance(template, np.ndarray):
         if not template.flags.c_contiguous:
             raise TypeError(f"{path}: not a contiguous array")
-        yield Leaf(path, template)
+        yield path, template
     elif isinstance(template, bool | int | float | np.number):
-        yield Leaf(path, np.array(template))
+        yield path, np.array(template)
     else:
         raise TypeError(f"{path}: {type(template).__name__} is not a valid array or number")
 
