@@ -235,7 +235,6 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         self.num_envs = self.games.batch.num_games
         self._dtype = as_dtype(dtype)
-        self._is_bytes = self._dtype == np.uint8
         size = self.games.batch.observation_size
         self.single_observation_space = spaces.Box(0, 1, (size,), self._dtype.type)
         self.single_action_space = spaces.Discrete(self.games.batch.num_actions)
@@ -271,9 +270,7 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         illegal = one_seat.illegal & (one_seat.is_over | ~one_seat.terminations)  # False after a new deal
         infos: dict[str, Any] = {"action_mask": self._mask, "seat": one_seat.seat.copy(), "illegal": illegal}
         infos |= self._ends(finished)
-        if not self._is_bytes:
-            observation = observation.astype(self._dtype)
-        return observation, _with_masks(which, infos)
+        return observation.astype(self._dtype, copy=False), _with_masks(which, infos)
 
     def _ends(self, finished: Finished | None) -> dict[str, npt.NDArray[Any]]:
         """``place`` and ``units`` of all games; -1 and 0 before the end."""

@@ -89,10 +89,6 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     notation = NOTATION
     _state: State
 
-    def _bind(self, batch: Batch) -> None:
-        super()._bind(batch)
-        self._state = cast(State, batch.state)
-
     # ------------------------------------------------------------ the position
 
     @property

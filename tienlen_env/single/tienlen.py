@@ -126,7 +126,6 @@ class Round(BaseRound[Rules, Play]):
     def _bind(self, batch: Batch) -> None:
         super()._bind(batch)
         self._table = cast(ActionTable, batch.action_table)
-        self._state = cast(State, batch.state)
 
     def _read_cards(self, cards: str | int) -> int:
         return int(Cards(cards))

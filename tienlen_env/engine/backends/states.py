@@ -6,7 +6,7 @@ Every array has one row or one number a game, so that a caller passes buffers as
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
@@ -16,24 +16,15 @@ from tienlen_env.games.common.bits import KEY_STEP, add, as_output
 from tienlen_env.games.common.game import AnyGame
 
 
-class StateLoops(NamedTuple):
-    """The loops of a game.
-
-    Attributes:
-        init: deal games, see `state_loops`.
-        step: play an action in every game, see `state_loops`.
-        sample: ``(spec, actions, rows, bits, out)``: choose a uniform legal action a game by a uint32 draw;
-            -1 where no action is legal.
-    """
-
-    init: Any
-    step: Any
-    sample: Any
-
-
 @cache
-def state_loops(game: AnyGame) -> StateLoops:
-    """The loops over a game's kernels."""
+def state_loops(game: AnyGame) -> dict[str, Any]:
+    """The loops over a game's kernels by name.
+
+    Returns:
+        ``"init"``: deal games; ``"step"``: play an action in every game; ``"sample"``, with the arguments
+        ``(spec, actions, rows, bits, out)``: choose a uniform legal action a game by a uint32 draw, -1 where
+        no action is legal.
+    """
     kernels, columns = game.kernels, game.columns
     begin, _, _, advance, _ = per_game(game)
     update_legal, cards_of, observe = kernels.update_legal, kernels.action_cards, kernels.observe
@@ -113,4 +104,4 @@ def state_loops(game: AnyGame) -> StateLoops:
         for b in range(len(rows)):
             out[b] = choose_legal(rows[b], spec, bits[b] / 4294967296.0)
 
-    return StateLoops(init, step, sample)
+    return {"init": init, "step": step, "sample": sample}
