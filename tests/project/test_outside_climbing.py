@@ -18,7 +18,7 @@ from tienlen_agents.wasm.tables import _words_data
 from tienlen_agents.web.table import selection
 from tienlen_agents.words import words_of
 from tienlen_env.engine.view import View
-from tienlen_env.envs import GameEnv
+from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.errors import NotationError
 from tienlen_env.games import registry
 from tienlen_env.games.common import cards

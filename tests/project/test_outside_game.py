@@ -18,7 +18,10 @@ from tests.high_card import HAND_SIZE, HIGH_CARD, HighCardRules
 from tienlen_agents import arena
 from tienlen_env import Batch, SelfPlayEnv
 from tienlen_env.engine.view import View
-from tienlen_env.envs import GameEnv, OneSeatEnv, OneSeatVecEnv, OneSeatVectorEnv, make_aec
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.pettingzoo import GameEnv, make_aec
+from tienlen_env.envs.sb3 import OneSeatVecEnv
+from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games import registry
 from tienlen_env.single.session import Session

@@ -63,7 +63,7 @@ class SelfPlayEnv:
         rules: a preset's name, or the rules of any game.
         num_games: B.
         threads: threads of the numba loops.
-        settings: see `tienlen_env.engine.Batch`.
+        settings: see `tienlen_env.engine.batch.Batch`.
 
     Attributes:
         batch: the games.

@@ -289,7 +289,7 @@ sys.modules["torch"] = None  # from now on, to import it raises ImportError
 import numpy as np
 import tienlen_agents
 from tienlen_env.engine.agent import View
-from tienlen_env.engine import Batch
+from tienlen_env.engine.batch import Batch
 for name in ("champion:worlds=2", "champion:worlds=0", "champion:sample=1,worlds=2", "policy:{path}"):
     agent = tienlen_agents.load(name)
     batch = Batch("cardgames", 1, history_length=256)

@@ -11,7 +11,9 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from tienlen_env import tienlen_v1
-from tienlen_env.envs import GameEnv, OneSeatEnv, OneSeatVectorEnv, make_aec
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.pettingzoo import GameEnv, make_aec
+from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.registry import PRESETS, has_payments
 
 # A test may have registered a game of its own.

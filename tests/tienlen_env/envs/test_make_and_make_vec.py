@@ -11,7 +11,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
 
 import tienlen_env  # noqa: F401 - registers the environments
-from tienlen_env.envs import OneSeatEnv, OneSeatVectorEnv
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.errors import IllegalPlayError
 
 IDS = ("tienlen_env/TienLen-v1", "tienlen_env/Thirteens-v1")

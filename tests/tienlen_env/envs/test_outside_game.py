@@ -16,7 +16,9 @@ from tests.games import copies, play
 from tests.high_card import HIGH_CARD, HighCardRules
 from tests.tienlen_env.envs.test_pettingzoo import api_test, render_test, seed_test, with_marks
 from tienlen_env.engine.agent import RandomAgent
-from tienlen_env.envs import GameEnv, OneSeatEnv, OneSeatVectorEnv, SelfPlayEnv, make_aec
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.pettingzoo import GameEnv, make_aec
+from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.games.common.cards import CARD_TEXT, card_ids
 from tienlen_env.games.registry import register
 from tienlen_env.games.thirteens.cards import format_cards as with_jokers
@@ -91,7 +93,7 @@ def test_batched() -> None:
 
 def test_stable_baselines3() -> None:
     pytest.importorskip("stable_baselines3")
-    from tienlen_env.envs import OneSeatVecEnv
+    from tienlen_env.envs.sb3 import OneSeatVecEnv
 
     env = OneSeatVecEnv(8, rules=rules(5), seed=0)
     env.reset()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.games import Case, each_game
-from tienlen_env.envs import GameEnv
+from tienlen_env.envs.pettingzoo import GameEnv
 
 
 @each_game

@@ -373,7 +373,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     sys.path.insert(0, sys.argv[1])
     import loops
-    from tienlen_env.engine import Batch
+    from tienlen_env.engine.batch import Batch
 assert len(caught) == 1 and "FunctionCache" in str(caught[0].message), caught
 warnings.simplefilter("error")
 out = np.zeros(4, np.uint8)
@@ -403,7 +403,8 @@ def test_without_a_private_name_all_is_compiled_by_the_public_way(missing: str, 
 
 INTERPRETED = """
 import numpy as np
-from tienlen_env.engine import Batch, View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
 import tienlen_agents
 
 for rules, name, backend in (
