@@ -366,6 +366,9 @@ class GameEnv(AECEnv):
     def _repr_svg_(self) -> str:
         return str(self._painter.render("svg"))
 
+    def close(self) -> None:
+        """No effect: nothing is open."""  # PettingZoo's test wants the method where there is `render`
+
     def _bind(self) -> None:
         """Bind the engine's loop to the game of this object; every copy does this again."""
         rows, spec, actions = self.batch.kernel_arrays
