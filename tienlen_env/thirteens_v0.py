@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-from tienlen_env.envs.thirteens import env, raw_env
-
-__all__ = ["env", "raw_env"]
+from tienlen_env.envs.thirteens import env as env, raw_env as raw_env

@@ -31,27 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.view import View
+from tienlen_env.engine.view import View as View
 from tienlen_env.errors import TienLenError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
-
-__all__ = [
-    "Agent",
-    "CardAgent",
-    "FallibleAgent",
-    "Forfeit",
-    "NoAgentLoaderError",
-    "ParticularAgent",
-    "RandomAgent",
-    "ScoringAgent",
-    "View",
-    "check_plays",
-    "choose_cards",
-    "history_of",
-    "load_agent",
-    "register_loader",
-]
 
 LOADERS: Final = "tienlen.agent_loaders"  # the group of entry points
 

@@ -158,19 +158,6 @@ class SelfPlayEnv:
         return self.batch.text_to_action(text)
 
 
-def as_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """One of Gymnasium's modes, also by its value, such as ``"NextStep"``.
-
-    Raises:
-        ValueError: not a mode.
-    """
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        known = ", ".join(repr(known.value) for known in AutoresetMode)
-        raise ValueError(f"autoreset_mode={mode!r}: expected one of {known}") from None
-
-
 def _with_masks(games: BoolArray, infos: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
     """Infos of some games, each with its mask."""
     found: dict[str, Any] = {}
@@ -227,7 +214,11 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         dtype: DTypeName = "uint8",
         **settings: Any,
     ) -> None:
-        self._autoreset = as_autoreset_mode(autoreset_mode)
+        try:
+            self._autoreset = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode={autoreset_mode!r}: expected one of {known}") from None
         is_same_step = self._autoreset is AutoresetMode.SAME_STEP
         self.games = OneSeatGames(
             rules, num_envs, illegal=illegal, line_up=line_up, auto_reset=is_same_step, **settings

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import SUIT_NAME
-from tienlen_env.games.thirteens.cards import CARD_TEXT
+from tienlen_env.games.thirteens.cards import CARD_TEXT, suit_of
 from tienlen_env.games.thirteens.melds import pack
 from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -34,8 +34,8 @@ def picture(batch: Batch, game: int = 0, **settings: Any) -> TrickView:
     elif trick:
         note = "goes to the winner of the trick" if aside else ""
     elif aside:
-        suit = starter_suit(int(state.follow[game]))
-        note = f"starter suit: {suit}" if suit else "set aside"
+        follow = int(state.follow[game])
+        note = f"starter suit: {SUIT_NAME[suit_of(follow)]}" if follow else "set aside"
     elif last_winner >= 0:
         note = f"{view.names[last_winner]} took {melds_text(int(state.last_pile[game]))}"
     return TrickView(
@@ -49,15 +49,6 @@ def picture(batch: Batch, game: int = 0, **settings: Any) -> TrickView:
         tricks=tuple(state.tricks[game].tolist()),
         points=tuple(state.points[game].tolist()),
     )
-
-
-def starter_suit(follow: int) -> str:
-    """The suit that must be led or followed, as text; ``""`` for none.
-
-    Args:
-        follow: mask of the cards of that suit, 0 for none.
-    """
-    return SUIT_NAME[(follow & -follow).bit_length() - 1 & 3] if follow else ""
 
 
 def melds_text(pile: int) -> str:

@@ -36,6 +36,11 @@ def strength(card_id: int) -> int:
     return 13 if is_joker(card_id) else ((card_id >> 2) + 1) % 13
 
 
+def suit_of(mask: int) -> int:
+    """The suit of the lowest card of a mask, which is not 0."""
+    return (mask & -mask).bit_length() - 1 & 3
+
+
 def format_cards(mask: int, separator: str = " ") -> str:
     """The text of a mask by suits, strongest card first, jokers last: ``"Ks 2s Ah *1"``."""
     ids = plain.card_ids(mask, NUM_CARDS)

@@ -22,6 +22,7 @@ from tienlen_env.games.thirteens.cards import (
     full_deck,
     is_joker,
     parse_cards,
+    suit_of,
 )
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward, build_spec
@@ -112,7 +113,7 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
         return Refusal("only the winner of a trick melds, at once", "8.8")
     if not row[state.HAND + seat] >> action & 1:
         return Refusal("not in the hand", "8.5")
-    suit = SUIT_NAME[(row[state.FOLLOW] & -row[state.FOLLOW]).bit_length() - 1]
+    suit = SUIT_NAME[suit_of(row[state.FOLLOW])]
     if row[state.TRICK] == 0:
         return Refusal(f"the starter suit, {suit}, must be led if held", "8.4")
     kind = "no joker" if is_joker(action) else "no other suit"
@@ -127,7 +128,7 @@ def describe(table: ThirteensTable, row: Sequence[int]) -> str:
     if row[state.PILE]:
         text += f"; to meld: {format_cards(row[state.PILE])}"
     elif row[state.TRICK] == 0 and row[state.FOLLOW]:
-        text += f"; starter suit: {SUIT_TEXT[(row[state.FOLLOW] & -row[state.FOLLOW]).bit_length() - 1]}"
+        text += f"; starter suit: {SUIT_TEXT[suit_of(row[state.FOLLOW])]}"
     return f"{text}; hand: {format_cards(row[state.HAND + row[state.TURN]])}"
 
 
