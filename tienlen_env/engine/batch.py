@@ -7,7 +7,7 @@ the rules determines the game (`tienlen_env.games.registry`).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, cast
+from typing import Literal, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.python import Loops
 from tienlen_env.engine.checks import (
+    Buffer,
     as_distinct_indices,
     as_indices,
     as_integer,
@@ -46,8 +47,6 @@ from tienlen_env.games.common.arrays import (
 from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
-
-Buffer = TypeVar("Buffer", bound=AnyArray)
 
 
 class LegalActions(NamedTuple):

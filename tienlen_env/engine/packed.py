@@ -43,20 +43,19 @@ def pack(items: npt.ArrayLike) -> IntArray:
     return out.astype(np.int64, copy=False)
 
 
-def unpack(words: npt.ArrayLike, size: int, dtype: DType = np.uint8, out: AnyArray | None = None) -> AnyArray:
+def unpack(words: npt.ArrayLike, size: int, dtype: DType = np.uint8) -> AnyArray:
     """The items of packed masks or observations.
 
     Args:
         words: int64 or uint64 (..., ceil(size / 64)).
         size: n, the number of items.
-        dtype: of the result; ignored if `out` is given.
-        out: (..., n) to write to, of any dtype that holds 0 and 1; None: a new array.
+        dtype: of the result.
 
     Returns:
         (..., n) of 0 and 1.
 
     Raises:
-        ValueError: words of another dtype or shape, or `out` of another shape.
+        ValueError: words of another dtype or shape.
     """
     array = np.asarray(words)
     if array.ndim == 0 or array.dtype.kind not in "iu" or array.dtype.itemsize != 8:
@@ -65,12 +64,5 @@ def unpack(words: npt.ArrayLike, size: int, dtype: DType = np.uint8, out: AnyArr
         raise ValueError(
             f"words: expected {packed_size(size)} words a row for {size} items, got {array.shape[-1]}"
         )
-    shape = (*array.shape[:-1], size)
-    if out is not None and out.shape != shape:
-        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
     as_bytes = np.ascontiguousarray(array, np.dtype("<i8")).view(np.uint8)
-    items = np.unpackbits(as_bytes, axis=-1, count=size, bitorder="little")
-    if out is None:
-        return items.astype(dtype, copy=False)
-    out[...] = items
-    return out
+    return np.unpackbits(as_bytes, axis=-1, count=size, bitorder="little").astype(dtype, copy=False)

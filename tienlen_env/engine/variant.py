@@ -20,7 +20,7 @@ from tienlen_env.games.common.cards import describe_cards
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Layout, PaymentReader
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
-from tienlen_env.games.registry import game_of, get_rules
+from tienlen_env.games.registry import game_of, get_rules, has_payments
 
 NO_ACTION = -1
 
@@ -118,8 +118,7 @@ class Variant:
     @cached_property
     def payments(self) -> PaymentReader[AnyRules] | None:
         """The game's reader of payments; None for variants without them."""
-        reader = self.game.payments
-        return reader if reader is not None and reader.exist(self.rules) else None
+        return self.game.payments if has_payments(self.rules) else None
 
     def refusal(self, row: IntArray, game: int, action: int, cards: int | None = None) -> IllegalPlayError:
         """The error of an action that is not legal, or not with its cards.

@@ -75,11 +75,8 @@ def positions(
         for row, seat, turn in zip(games if rows is None else rows, seats, turns, strict=True)
     ]
     facts = batch.game.facts(batch.rules, batch.kernel_arrays.spec)
-    names, own_masks, chosen_rows = (
-        [fact.name for fact in facts],
-        [masks[part] for part in own],
-        state.rows[chosen],
-    )
+    names, own_masks = [fact.name for fact in facts], [masks[part] for part in own]
+    chosen_rows = state.rows[chosen]
     public = zip(*(fact.read(chosen_rows, num_players, own_masks, write) for fact in facts), strict=True)
     hands = state.hands[chosen]
     columns = (

@@ -6,7 +6,7 @@ and registers it (`tienlen_env.games.registry`). The code above uses the `Game` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -107,7 +107,7 @@ class Piece(NamedTuple):
     meaning: str
 
 
-class Layout(Mapping[str, Piece]):
+class Layout(dict[str, Piece]):
     """The pieces of an observation by name, in order; they fill the array without gaps.
 
     Args:
@@ -118,23 +118,12 @@ class Layout(Mapping[str, Piece]):
     """
 
     def __init__(self, parts: Iterable[tuple[str, tuple[int, ...], str]]) -> None:
-        self._pieces: dict[str, Piece] = {}
-        start = 0
+        super().__init__()
+        self.size = 0
         for name, shape, meaning in parts:
-            end = start + prod(shape)
-            if end > start:
-                self._pieces[name] = Piece(name, slice(start, end), shape, meaning)
-            start = end
-        self.size = start
-
-    def __getitem__(self, name: str) -> Piece:
-        return self._pieces[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._pieces)
-
-    def __len__(self) -> int:
-        return len(self._pieces)
+            start, self.size = self.size, self.size + prod(shape)
+            if self.size > start:
+                self[name] = Piece(name, slice(start, self.size), shape, meaning)
 
 
 class Payment(NamedTuple):
