@@ -11,27 +11,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tienlen_env.rendering.ansi import for_stream, render_ansi
-from tienlen_env.rendering.view import PlainView, TableView, TrickView
+from tienlen_env.rendering.ansi import for_stream as for_stream, render_ansi as render_ansi
+from tienlen_env.rendering.view import PlainView as PlainView, TableView as TableView, TrickView as TrickView
 
 if TYPE_CHECKING:
-    from tienlen_env.rendering.raster import render_rgb
-    from tienlen_env.rendering.svg import render_cards, render_svg
+    from tienlen_env.rendering.raster import render_rgb as render_rgb
+    from tienlen_env.rendering.svg import render_cards as render_cards, render_svg as render_svg
 
-__all__ = [
-    "PlainView",
-    "TableView",
-    "TrickView",
-    "for_stream",
-    "render_ansi",
-    "render_cards",
-    "render_rgb",
-    "render_svg",
-]
+_HOME = {"render_cards": "svg", "render_rgb": "raster", "render_svg": "svg"}
 
 
 def __getattr__(name: str) -> Any:
     """Pillow and XML take longer to import than most programs take to start, and few draw pictures."""
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'raster' if name == 'render_rgb' else 'svg'}"), name)
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
