@@ -75,7 +75,12 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return _version()
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("tienlen-env")
+        except PackageNotFoundError:  # run from the sources, not installed
+            return "0"
     if name in ("tienlen_v1", "thirteens_v0"):
         return import_module(f"tienlen_env.{name}")
     if name not in _HOME:
@@ -83,15 +88,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("tienlen-env")
-    except PackageNotFoundError:  # run from the sources, not installed
-        return "0"
 
 
 def __dir__() -> list[str]:

@@ -103,11 +103,10 @@ def _check_in_process(name: str, preset: str) -> None:
     game = game_named(name)
     try:
         check_compiled(game.presets[preset])
-    except TienLenError as fault:
-        print(f"game {name!r}, preset {preset!r}: {fault}", file=sys.stderr)
-        sys.exit(3)
-    except Exception as error:  # of the compiler: it names the function and the line
-        print(f"game {name!r}, preset {preset!r}: not compiled: {error}", file=sys.stderr)
+    except Exception as error:
+        # One that is not ours is of the compiler: it names the function and the line.
+        what = error if isinstance(error, TienLenError) else f"not compiled: {error}"
+        print(f"game {name!r}, preset {preset!r}: {what}", file=sys.stderr)
         sys.exit(3)
 
 

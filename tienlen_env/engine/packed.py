@@ -1,6 +1,6 @@
 """The packed form of masks and observations: one bit an item, in words of 64.
 
-A row of n bytes of 0 and 1 is ``packed_size(n)`` words, int64. Item i is bit ``i & 63`` of word ``i >> 6``;
+A row of n bytes of 0 and 1 is ``ceil(n / 64)`` words, int64. Item i is bit ``i & 63`` of word ``i >> 6``;
 bits behind the last item are 0. All pieces of the observations of all games are 0 and 1 (numbers are unary,
 one-hot or binary), so no information is lost. In memory it is an eighth of the bytes.
 
@@ -15,11 +15,6 @@ import numpy.typing as npt
 
 from tienlen_env.games.common.arrays import AnyArray, DType, IntArray
 from tienlen_env.games.common.spec import num_words
-
-
-def packed_size(size: int) -> int:
-    """Number of 64-bit words for `size` items, one bit each."""
-    return num_words(size)
 
 
 def pack(items: npt.ArrayLike) -> IntArray:
@@ -38,7 +33,7 @@ def pack(items: npt.ArrayLike) -> IntArray:
     if array.ndim == 0 or not ((array == 0) | (array == 1)).all():
         raise ValueError("items: expected an array (..., n) of 0 and 1")
     packed = np.packbits(array.astype(np.bool_), axis=-1, bitorder="little")
-    out = np.zeros((*array.shape[:-1], packed_size(array.shape[-1])), np.dtype("<i8"))
+    out = np.zeros((*array.shape[:-1], num_words(array.shape[-1])), np.dtype("<i8"))
     out.view(np.uint8)[..., : packed.shape[-1]] = packed
     return out.astype(np.int64, copy=False)
 
@@ -60,9 +55,9 @@ def unpack(words: npt.ArrayLike, size: int, dtype: DType = np.uint8) -> AnyArray
     array = np.asarray(words)
     if array.ndim == 0 or array.dtype.kind not in "iu" or array.dtype.itemsize != 8:
         raise ValueError(f"words: expected an int64 array, got {array.dtype} of shape {array.shape}")
-    if array.shape[-1] != packed_size(size):
+    if array.shape[-1] != num_words(size):
         raise ValueError(
-            f"words: expected {packed_size(size)} words a row for {size} items, got {array.shape[-1]}"
+            f"words: expected {num_words(size)} words a row for {size} items, got {array.shape[-1]}"
         )
     as_bytes = np.ascontiguousarray(array, np.dtype("<i8")).view(np.uint8)
     return np.unpackbits(as_bytes, axis=-1, count=size, bitorder="little").astype(dtype, copy=False)

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.checks import as_index, as_integers
-from tienlen_env.engine.packed import packed_size
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import describe_cards
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Layout, PaymentReader
-from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.common.spec import Episode, num_words
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 
@@ -178,9 +177,9 @@ class VariantBatch:
         self.num_actions: int = variant.action_table.num_actions
         self.observation_size: int = variant.layout.size
         self.global_observation_size: int = variant.game.global_observation_size(self.rules, self.history)
-        self.packed_mask_size = packed_size(self.num_actions)
-        self.packed_observation_size = packed_size(self.observation_size)
-        self.packed_global_observation_size = packed_size(self.global_observation_size)
+        self.packed_mask_size = num_words(self.num_actions)
+        self.packed_observation_size = num_words(self.observation_size)
+        self.packed_global_observation_size = num_words(self.global_observation_size)
 
     @property
     def has_payments(self) -> bool:

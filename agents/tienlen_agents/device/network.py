@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from tienlen_agents.device.machine import MULTIPLE
 from tienlen_agents.networks.network import Network, NetworkConfig
-from tienlen_env.engine.packed import packed_size
+from tienlen_env.games.common.spec import num_words
 
 
 class ActionNetwork(nn.Module):
@@ -256,9 +256,9 @@ def unpack(words: torch.Tensor, size: int, dtype: torch.dtype = torch.float32) -
     Raises:
         ValueError: words of another dtype or shape.
     """
-    if words.dtype != torch.int64 or words.ndim == 0 or words.shape[-1] != packed_size(size):
+    if words.dtype != torch.int64 or words.ndim == 0 or words.shape[-1] != num_words(size):
         raise ValueError(
-            f"words: expected int64 (..., {packed_size(size)}) for {size} items, "
+            f"words: expected int64 (..., {num_words(size)}) for {size} items, "
             f"got {words.dtype} {tuple(words.shape)}"
         )
     shifts = torch.arange(64, device=words.device)

@@ -47,7 +47,7 @@ budget a quarter is better: more samples help more than a longer burn-in.
 `IsmctsAgent` builds one tree over the same worlds (`tienlen_agents.search.ismcts`).
 
 For games of other packages the search is `tienlen_agents.search.uniform`, or a search that they register with
-`tienlen_env.games.register`.
+`tienlen_env.games.registry.register`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The compiled functions of a search for one game, and the arrays of one search at a time.
 
 A game's own search is a function from rules to a `SearchSetup`: ``SEARCH`` in the module of this package with
-the game's name, or what another package registers with its game (``tienlen_env.games.register(GAME,
+the game's name, or what another package registers with its game (``games.registry.register(GAME,
 search=...)``). All other games are searched by `tienlen_agents.search.uniform`.
 """
 

@@ -119,5 +119,5 @@ def setup(
 
 
 def setup_with(baseline: Baseline) -> Callable[..., SearchSetup]:
-    """A setup with a game's own baseline, for `tienlen_env.games.register`."""
+    """A setup with a game's own baseline, for `tienlen_env.games.registry.register`."""
     return lambda rules, reward="": setup(game_of(rules), rules, baseline, reward=reward)

@@ -2,7 +2,7 @@
 
 Each game has one `GameWords`, found by its rules (`words_of`): the object ``WORDS`` of the module of this
 package with the game's name, or the one that another package registers with its game
-(``tienlen_env.games.register(GAME, words=...)``). It contains no rules: the round checks whether a play is
+(``games.registry.register(GAME, words=...)``). It contains no rules: the round checks whether a play is
 legal (`tienlen_env.single.base.BaseRound`). What `tienlen_env` says of a game is in the game's own
 `GameText`.
 """

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.packed import pack, packed_size, unpack
+from tienlen_env.engine.packed import pack, unpack
 from tienlen_env.games.common.bits import PackedBits, clear_items, write_bits, write_half, write_word
+from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.registry import game_named, game_of, variants_of
 
 GARBAGE = -0x0123456789ABCDEF
@@ -105,7 +106,7 @@ def test_pack_and_unpack_are_inverse(size: int, shape: tuple[int, ...]) -> None:
     items = np.random.default_rng(size).integers(0, 2, (*shape, size)).astype(np.uint8)
     words = pack(items)
     assert words.dtype == np.int64
-    assert words.shape == (*shape, packed_size(size))
+    assert words.shape == (*shape, num_words(size))
     assert np.array_equal(unpack(words, size), items)
     for i in {0, size // 2, size - 1}:
         assert np.array_equal(words[..., i >> 6] >> (i & 63) & 1, items[..., i])

@@ -126,10 +126,10 @@ def digest_of(function: Any) -> str:
 def _description(value: Any) -> bytes:
     """Bytes that are the same in every process, and others for another value."""
     if isinstance(value, FunctionType) and not is_foreign(value):
-        parts = [
-            (code.co_code, code.co_names, code.co_varnames, code.co_freevars, _plain_constants(code))
-            for code in _codes(value.__code__)
-        ]
+        parts = []
+        for code in _codes(value.__code__):
+            constants = repr([c for c in code.co_consts if not isinstance(c, CodeType | frozenset)])
+            parts.append((code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants))
         return marshal.dumps((value.__qualname__, is_noinline(value), repr(value.__defaults__), parts), 2)
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()
@@ -146,10 +146,6 @@ def _description(value: Any) -> bytes:
     if isinstance(value, type | BuiltinFunctionType) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
     return type(value).__qualname__.encode()
-
-
-def _plain_constants(code: CodeType) -> str:
-    return repr([c for c in code.co_consts if not isinstance(c, CodeType | frozenset)])
 
 
 @cache

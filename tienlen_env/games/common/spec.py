@@ -82,6 +82,6 @@ def check_settings(reward: str, rewards: Sequence[str], history: int = 0, histor
             raise ValueError(f"{name}={num!r}: expected a number of plays in 0..{MAX_HISTORY}")
 
 
-def num_words(num_actions: int) -> int:
-    """Words of 64 bits that hold one bit an action."""
-    return -(-num_actions // 64)
+def num_words(size: int) -> int:
+    """Words of 64 bits that hold one bit an item: an action, or an item of an observation."""
+    return -(-size // 64)

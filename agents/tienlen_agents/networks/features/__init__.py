@@ -1,7 +1,7 @@
 """The inputs of a network: the observation, and features of each legal action and of its result.
 
 Each game has one value of `Features`. `features_of` finds it from the rules, in this order: what a package
-registers with its game (``tienlen_env.games.register(GAME, features=...)``); ``FEATURES`` of the module of
+registers with its game (``games.registry.register(GAME, features=...)``); ``FEATURES`` of the module of
 this package with the game's name; those of `generic_features`, which work for any game.
 """
 

@@ -17,7 +17,6 @@ from numba import cuda, types
 from tienlen_env.engine.backends.cuda.arrays import check_array, is_simulated, native
 from tienlen_env.engine.backends.cuda.kernel import Kernel, kernel, scratch
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.packed import packed_size
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import (
     ActionFields,
@@ -31,6 +30,7 @@ from tienlen_env.games.common.arrays import (
 )
 from tienlen_env.games.common.bits import as_output, shift_left
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.common.spec import num_words
 
 # What `flags` says of a game. It is frozen unless it is PLAYING.
 PLAYING: Final = 0
@@ -245,7 +245,7 @@ def unpack(words: object, out: object, *, stream: int = 0) -> None:
         )
     num_rows, size = (int(length) for length in found.shape)
     target = check_array(out, "out", (num_rows, size), dtype)
-    source = check_array(words, "words", (num_rows, packed_size(size)), np.int64)
+    source = check_array(words, "words", (num_rows, num_words(size)), np.int64)
     flat = target.reshape(num_rows * size)
     if dtype.itemsize > 1 or _address(flat) % 8:
         write_items.launch(flat.size, source, size, _ONES[dtype], flat, stream=stream)
