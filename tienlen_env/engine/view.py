@@ -139,8 +139,7 @@ class View:
     @cached_property
     def _relative(self) -> IntArray:
         seats = np.arange(self.rules.num_players)
-        relative: IntArray = (self._seat[:, None] + seats) % self.rules.num_players
-        return relative
+        return (self._seat[:, None] + seats) % self.rules.num_players
 
     @property
     def _climbing(self) -> ClimbingState:
@@ -239,14 +238,12 @@ class View:
     @property
     def table_action(self) -> IntArray:
         """int64 (n,): action id on the table, 0 when the player leads; of a climbing game."""
-        table: IntArray = self._climbing.table.copy()
-        return table
+        return self._climbing.table.copy()
 
     @property
     def table_cards(self) -> IntArray:
         """int64 (n,): its cards; of a climbing game."""
-        cards: IntArray = self._climbing.table_cards.copy()
-        return cards
+        return self._climbing.table_cards.copy()
 
     @cached_property
     def table_owner(self) -> IntArray:

@@ -277,8 +277,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     @property
     def current_seat(self) -> int:
         """The seat to act; -1 when the round is over."""
-        seat: int = self._state.turn.item()
-        return seat
+        return self._state.turn.item()
 
     @property
     def turn(self) -> int:

@@ -108,8 +108,7 @@ class State(GameState):
         self.last_winner: IntArray = rows[:, LAST_WINNER]
 
     def _count(self, lane: int) -> IntArray:
-        counts: IntArray = self.rows[:, COUNTS : COUNTS + self.num_players] >> lane & 255
-        return counts
+        return self.rows[:, COUNTS : COUNTS + self.num_players] >> lane & 255
 
     @property
     def tricks(self) -> IntArray:
