@@ -191,11 +191,16 @@ def test_a_platform_without_a_compiler_is_named(tmp_path: Path) -> None:
     assert "no numba here" in line
 
 
+@pytest.fixture(autouse=True)
+def with_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about machine code, even where all others leave it alone."""
+    monkeypatch.delenv("TIENLEN_NATIVE", raising=False)
+
+
 @pytest.fixture
 def loop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], Any]]:
     """Makes loops by that library; a call of what it does not have gives a word in place of Numba's code."""
     monkeypatch.setattr(native, "FOLDER", folder)
-    monkeypatch.delenv("TIENLEN_NATIVE", raising=False)
     clear()
     yield lambda function: native.loop_of(function, lambda f: lambda *args: "numba")
     clear()
