@@ -6,6 +6,7 @@ action.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -86,7 +87,12 @@ def build_spec(
     check_settings(reward, get_args(Reward), history_length=history_length)
     if isinstance(history, bool) or history != 0:
         raise ValueError(f"history={history!r}: expected 0, Thirteens always shows the trick in order")
+    return _tables(rules, num_rounds, reward, bool(auto_reset))
 
+
+@lru_cache(maxsize=128)
+def _tables(rules: ThirteensRules, num_rounds: int, reward: str, auto_reset: bool) -> KernelTables:
+    """See `build_spec`; every batch of the same settings shares the arrays."""
     table = build_action_table(rules)
     words = num_words(table.num_actions)
     spec = np.zeros(SPEC_SIZE, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from tienlen_env.errors import InvalidComboError
@@ -95,6 +96,13 @@ def reason(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int)
     return OTHER_SUIT if spec[S.SUITS_BIND] else LAST_CARD
 
 
+@lru_cache(maxsize=64)
+def _numbers(rules: Rules) -> tuple[list[int], list[int]]:
+    """The tables of a variant, which take milliseconds to build: a refusal is no slower than a legal play."""
+    spec, actions = build_spec(rules)
+    return spec.tolist(), actions.tolist()
+
+
 def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
     """Why a play is not legal, with the clause of RULES.md that it breaks.
 
@@ -104,8 +112,8 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         action: the id of an action.
         cards: the exact cards, any number; None for the lowest suits held.
     """
-    rules, seat = table.rules, row[R.TURN]
-    spec, actions = (array.tolist() for array in build_spec(rules))
+    seat = row[R.TURN]
+    spec, actions = _numbers(table.rules)
     state: Any = row
     is_asked = seat >= 0 and action > 0 and action != table.declare
     if cards is None and is_asked:

@@ -6,6 +6,7 @@ class of tables); `actions` holds `ACTION_FIELDS` numbers an action. What beats 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -141,7 +142,14 @@ def build_spec(
     check_settings(reward, get_args(Reward), history, history_length)
     if reward == "payments" and not rules.has_payments:
         raise RulesError(f"reward='payments': the {rules.name} rules have no payments")
+    return _tables(rules, num_rounds, reward, bool(auto_reset), history, history_length)
 
+
+@lru_cache(maxsize=128)
+def _tables(
+    rules: Rules, num_rounds: int, reward: str, auto_reset: bool, history: int, history_length: int
+) -> KernelTables:
+    """See `build_spec`; it takes milliseconds, so that every batch of the same settings shares the arrays."""
     table = build_action_table(rules)
     words = num_words(table.num_actions)
     spec = np.zeros(SPEC_SIZE, np.int64)
