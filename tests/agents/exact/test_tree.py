@@ -91,7 +91,7 @@ def test_estimate_is_near(monkeypatch):
     assert estimate(small_game("mini")).information_sets == 12_210
 
 
-@pytest.mark.parametrize("name", ["mini", "small", "large"])
+@pytest.mark.parametrize("name", ["mini", "small", pytest.param("large", marks=pytest.mark.nightly)])
 def test_the_memory_that_is_said_is_the_memory_that_is_taken(name):
     game, found = small_game(name), {}
 

@@ -29,6 +29,7 @@ from tienlen_train import best_response, ship
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 
 PRESETS = sorted({preset for preset, _ in shipped()})
+EVERY_DAY = ("cardgames", "south", "thirteens")  # the others are nightly
 
 
 def test_there_is_one_for_the_main_presets() -> None:
@@ -61,7 +62,10 @@ def test_the_network_beats_the_rule_based_players(preset: str) -> None:
         assert main.mean - main.half_width > result.parity, name
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "preset",
+    [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_DAY)) for name in PRESETS],
+)
 def test_it_is_better_with_its_search(preset: str) -> None:
     searched, network = (
         arena.match(

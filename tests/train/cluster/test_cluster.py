@@ -38,6 +38,7 @@ def nodes():
         yield found
 
 
+@pytest.mark.nightly
 def test_a_league_while_a_node_is_lost_and_another_comes(nodes, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     a_policy(Path("policies/small.safetensors"))
