@@ -48,6 +48,8 @@ def test_a_match_gives_its_time_and_its_points() -> None:
     found = gpu_learning.match_seconds(("heuristic", "random"), 3, executor=DeviceExecutor(MACHINE))
     assert found.value > 0
     assert 1.5 < found.details["points"] <= 3
+    agents = f"policy:{gpu_learning.network_file()}", "heuristic"
+    assert gpu_learning.match_seconds(agents, 8).details["points"] > 1.2
 
 
 def test_the_rows_and_their_network() -> None:

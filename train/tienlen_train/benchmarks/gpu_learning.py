@@ -50,9 +50,14 @@ def wait(machine: TorchMachine) -> None:
         torch.cuda.synchronize(machine.device)
 
 
+def network_file() -> str:
+    """The file of the champion's network that plays cardgames alone: devices play no general networks."""
+    return str(shipped()["cardgames", "medium"])
+
+
 def acting(machine: TorchMachine, num_games: int) -> Figure:
     """Decisions a second of the champion's network in all seats, drawn from its policy, in whole rounds."""
-    agent = NetworkAgent.load(next(iter(shipped().values())))
+    agent = NetworkAgent.load(network_file())
     config = agent.network.config
     rules = get_rules(config.rules, config.num_players)
     reader = config.reader(machine)
@@ -178,7 +183,7 @@ def rows(config: GpuConfig) -> list[Row]:
         return match_seconds(agents, 100_000, executor=DeviceExecutor(cuda_machine()))
 
     on_processor = {**LARGE_RUN, "num_games": 2048, "batch_size": 8192, "threads": cores, "shards": cores}
-    heuristic, champions = "heuristic", f"policy:{next(iter(shipped().values()))}"
+    heuristic, champions = "heuristic", f"policy:{network_file()}"
     return [
         Row(
             "acting by the champion's network",
