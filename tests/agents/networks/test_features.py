@@ -184,7 +184,7 @@ def digest_of_features(name: str) -> str:
     return digest.hexdigest()
 
 
-SHARE = 0.04  # of the decisions
+SHARE = 0.1  # of the decisions
 PLAIN = "cardgames", "north", "mini", "thirteens", "thirteens_dummy_manual", "high_card"
 
 
