@@ -9,7 +9,7 @@ Only processes that have the expected code, versions and files run a task. Ray p
 and repeats a task whose node or process is lost. Since a function is pure, a repeated task gives the same
 result.
 
-The package ``ray`` is in the extra ``cluster``; it is imported when a cluster is asked for, and not before.
+The package ``ray`` is in the extra ``cluster``. It is imported when a program connects to a cluster.
 """
 
 from __future__ import annotations

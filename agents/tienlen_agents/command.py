@@ -178,7 +178,7 @@ def interruptible() -> Iterator[None]:
             signal.signal(signum, signal.SIG_DFL if handler is None else handler)
 
 
-def interruptible_work(prog: str, work: Callable[[], int], saved: Callable[[], str] = str) -> int:
+def interruptible_work(prog: str, work: Callable[[], int], saved: Callable[[], str] = lambda: "") -> int:
     """Do the work of a command; the exit code. An interrupt ends it with a line.
 
     Args:

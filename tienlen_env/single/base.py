@@ -88,8 +88,8 @@ def _share(
     """What all rounds with the same rules and backend share.
 
     Returns:
-        A batch of one game that is never played, with a copy of which each round starts; and the play
-        objects, by cards (`Round`) or by action id and cards.
+        A batch of one game, which is never played: each round starts with a copy of it. And the play objects,
+        by cards (`Round`) or by action id and cards.
     """
     return Batch(rules, 1, num_players=num_players, backend=backend), {}
 

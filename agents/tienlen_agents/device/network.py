@@ -1,6 +1,7 @@
 """The network of `tienlen_agents.networks.network` as a torch module, for training and for devices.
 
-`ActionNetwork.to_network` gives the weights back, with which a `NetworkAgent` plays without torch.
+`ActionNetwork.to_network` returns a `Network` with the same weights. A `NetworkAgent` plays
+it without torch.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import tienlen_agents
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
+from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
 from tienlen_agents.exact.agent import load_exact, save_policy, show
 from tienlen_agents.exact.plan import Purpose, bench, check_fits, plan
 from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
@@ -332,22 +332,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config, _ = COMMANDS[command]
     values = {name: given[name] for name in settings_of(config) if name in given}
     settings = make_config(parser, config, values)
-    try:
-        with interruptible():
-            if isinstance(settings, Solving):
-                _solve(settings)
-            elif isinstance(settings, Asking):
-                _ask(settings, command, given["agents"])
-            elif command == "show":
-                print(show(load_exact(given["file"]), given["hand"], given["plays"]))
-            else:
-                print(bench(settings.game) if command == "bench" else plan(settings.game, "solver"))
+    is_saved = isinstance(settings, Solving) and settings.out
+    saved = "; the same command goes on from the checkpoint" if is_saved else ""
+
+    def work() -> int:
+        if isinstance(settings, Solving):
+            _solve(settings)
+        elif isinstance(settings, Asking):
+            _ask(settings, command, given["agents"])
+        elif command == "show":
+            print(show(load_exact(given["file"]), given["hand"], given["plays"]))
+        else:
+            print(bench(settings.game) if command == "bench" else plan(settings.game, "solver"))
         return 0
-    except Interrupted as error:
-        out = getattr(settings, "out", None)
-        saved = "; the same command goes on from the checkpoint" if command == "solve" and out else ""
-        print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
-        return error.exit_code
+
+    try:
+        return interruptible_work(parser.prog, work, lambda: saved)
     except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
 

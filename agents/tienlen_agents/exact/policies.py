@@ -223,7 +223,7 @@ def read_arrays(path: Path, what: str) -> dict[str, AnyArray]:
 
 Method = Literal["uniform", "log-probabilities", "choices"]
 
-AT_ONCE: Final = 8_192  # information sets that an agent is asked at once, at most
+AT_ONCE: Final = 8_192  # the most information sets in one batch for an agent
 TRIED_TWICE: Final = 512  # of each depth, to see whether an agent draws its actions
 
 

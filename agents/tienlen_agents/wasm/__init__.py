@@ -31,7 +31,6 @@ from tienlen_env.games.registry import games
 
 ENTRIES: Final = "tienlen_agents.wasm.entries:entries_of"
 JAVASCRIPT: Final = Path(__file__).parent
-SCORES: Final = {"search": "points"}  # of an agent without a network, by its kind
 
 
 def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
@@ -74,6 +73,13 @@ def _build(out: Path, name: str) -> Path:
     return wasm.build(name, out, entries=ENTRIES, more=add_tables, history_length=length)
 
 
+def _scores(agent: dict[str, Any]) -> str:
+    """What an agent says of each legal play."""
+    if agent.get("network"):
+        return "probabilities"
+    return "points" if agent["kind"] == "search" else "none"
+
+
 def _listed(tables: dict[str, Any]) -> dict[str, Any]:
     """What ``index.json`` says of a game."""
     presets: dict[str, dict[str, Any]] = {}
@@ -88,8 +94,7 @@ def _listed(tables: dict[str, Any]) -> dict[str, Any]:
         "agents": [
             {
                 "name": agent["name"],
-                # What it says of each legal play.
-                "scores": "probabilities" if agent.get("network") else SCORES.get(agent["kind"], "none"),
+                "scores": _scores(agent),
                 "tables": [
                     [variant["rules"], variant["num_players"]]
                     for variant in tables["variants"]
