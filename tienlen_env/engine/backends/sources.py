@@ -143,6 +143,8 @@ def _description(value: Any) -> bytes:
         value, "_fields"
     ):  # a NamedTuple: code may give fields by position
         return f"{value.__module__}.{value.__qualname__}{value._fields}".encode()
+    if isinstance(value, np.ufunc):  # before NumPy 2.2 it has neither of the two names below
+        return f"numpy.{value.__name__}".encode()
     if isinstance(value, type | BuiltinFunctionType) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
     return type(value).__qualname__.encode()

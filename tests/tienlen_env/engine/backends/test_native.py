@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import re
 import subprocess
@@ -393,6 +394,14 @@ def test_keys_are_of_the_source(tmp_path: Path) -> None:
         spec.loader.exec_module(module)
         keys.append(sources.key_of(module.kernel))
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_keys_name_functions_as_every_numpy_does() -> None:
+    """Before NumPy 2.2 no ufunc has ``__module__`` and ``__qualname__``; one that Python made never has."""
+    made = np.frompyfunc(abs, 1, 1), np.frompyfunc(len, 1, 1)
+    assert len({sources._description(function) for function in (*made, np.exp, np.log)}) == 4
+    found = [sources._description(function) for function in (np.exp, np.max, np.float32, math.exp)]
+    assert found == [b"numpy.exp", b"numpy.max", b"numpy.float32", b"math.exp"]
 
 
 # ---------------------------------------------------------------- the library of the package
