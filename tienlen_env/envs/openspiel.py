@@ -24,6 +24,7 @@ of OpenSpiel has, and `State.batch`, the position for this project's own functio
 
 from __future__ import annotations
 
+import json
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 from math import comb
@@ -39,6 +40,7 @@ from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import check_game, game_of, get_rules
 from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.single.messages import positions
 
 require("pyspiel", "openspiel", "tienlen_env.envs.openspiel")
 import pyspiel  # noqa: E402
@@ -262,15 +264,21 @@ class Game(pyspiel.Game):
         """1, or the number of cards that are dealt one by one."""
         return self.num_chance
 
-    def make_py_observer(self, kind: Any = None, params: Any = None) -> Observer:
+    def make_py_observer(self, kind: Any = None, params: Any = None) -> Observer | None:
         """The writer of observations, or with `perfect_recall` of information states.
 
+        Returns:
+            None for a kind without the public or with other than one player's private information, by which
+            OpenSpiel knows that a game does not have it.
+
         Raises:
-            ValueError: parameters, or an observation without public or with other private information.
+            ValueError: parameters, which no observer here has.
         """
+        if params:
+            raise ValueError(f"observers: expected no parameters, got {params}")
         single = pyspiel.PrivateInfoType.SINGLE_PLAYER
-        if params or (kind and (not kind.public_info or kind.private_info != single)):
-            raise ValueError("observers: expected public and one player's private information, no parameters")
+        if kind and (not kind.public_info or kind.private_info != single):
+            return None
         return Observer(self, bool(kind and kind.perfect_recall))
 
 
@@ -337,6 +345,10 @@ class State(pyspiel.State):
             return "deal " + " | ".join(map(write, deals[action]))
         is_card = len(self.at.dealt) < sum(_sizes(batch.rules))
         return f"deal {write(1 << action)}" if is_card else f"seat {action} leads"
+
+    def hides_state_from_agents(self) -> bool:
+        """True: a serialized state has all hands, and Kaggle's wrapper keeps it from the agents then."""
+        return True
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Any) -> State:
         """A state with the same information of a player, drawn uniformly; its `history` keeps the old deal.
@@ -413,13 +425,13 @@ class Observer:
         at = state.at
         if not at.returns:
             return f"player {player}"
-        write = at.batch.game.text.format_cards
-        seen = at.batch.packed_observation(player)[0].tobytes().hex()
+        seen = json.dumps(positions(at.batch, [0], [player])[0])
         if not self._recalls:
-            return f"player {player}: {write(int(at.batch.state.hands[0, player]))}; {seen}"
+            return seen
         # The first observation of Thirteens shows the starter suit, the only public fact of a deal.
         shown = "" if at.plays or not self._shows else f"; {seen}"
-        return f"player {player}, turn {at.turn}: {write(at.hands[player])}{_written(at)}{shown}"
+        hand = at.batch.game.text.format_cards(at.hands[player])
+        return f"player {player}, turn {at.turn}: {hand}{_written(at)}{shown}"
 
 
 class AgentBot(pyspiel.Bot):

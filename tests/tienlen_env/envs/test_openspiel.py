@@ -1,5 +1,6 @@
 """Both games in OpenSpiel: its own tests, the same states as `Round`, bots both ways."""
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -45,6 +46,75 @@ def test_openspiel_accepts_the_game(game, name, num_players):
     pyspiel.random_sim_test(
         load(game, rules=name, players=num_players), num_sims=1, serialize=name == "mini", verbose=False
     )
+
+
+API_TESTS = [
+    "sequence_lengths",
+    "observations_raises_error_on_invalid_player",
+    "legal_actions_returns_empty_list_on_opponent",
+    "private_information_contents",
+    "no_invalid_public_observations",
+]
+
+
+@pytest.mark.parametrize(("game", "name", "num_players"), VARIANTS)
+def test_openspiels_own_api_tests_pass(game, name, num_players):
+    from open_spiel.integration_tests import api_test
+
+    base, own = api_test.EnforceAPIOnPartialTreeBase, load(game, rules=name, players=num_players)
+    assert sorted(f"test_{test}" for test in API_TESTS) == [n for n in dir(base) if n.startswith("test_")]
+    case = type("Own", (base,), {"game": own, "game_name": own.get_type().short_name})
+    case.setUpClass()
+    for test in API_TESTS:
+        getattr(case(f"test_{test}"), f"test_{test}")()
+
+
+@pytest.mark.parametrize("text", ["tienlen", "thirteens", "tienlen(rules=south,players=2)"])
+def test_openspiel_writes_a_playthrough_and_replays_it(text, tmp_path):
+    from absl import flags
+    from open_spiel.python.algorithms import generate_playthrough
+
+    load("tienlen")
+    flags.FLAGS.mark_as_parsed()
+    path = tmp_path / "playthrough.txt"
+    path.write_text(generate_playthrough.playthrough(f"python_{text}", None, seed=1))
+    written, again = generate_playthrough.replay(path)
+    assert "ObservationString(0)" in written
+    assert written == again
+
+
+def observation_of_kaggle(state, player, kind="observation"):
+    """What the wrapper `open_spiel_env` of kaggle-environments 1.33.2 gives an agent."""
+    import pyspiel
+
+    seen = {"observationString": getattr(state, f"{kind}_string")(player)}
+    hides = getattr(state, "hides_state_from_agents", None)
+    if not (callable(hides) and bool(hides())):
+        seen["serializedGameAndState"] = pyspiel.serialize_game_and_state(state.get_game(), state)
+    legal = state.legal_actions(player)
+    return seen | {"legalActions": legal, "legalActionStrings": list(map(state.action_to_string, legal))}
+
+
+@pytest.mark.parametrize("kind", ["observation", "information_state"])
+@pytest.mark.parametrize(
+    ("name", "num_players"), [("cardgames", 2), ("south", 4), ("north", 3), ("thirteens", 4)]
+)
+def test_kaggles_wrapper_gives_no_agent_a_hidden_card(name, num_players, kind):
+    """The same for every deal that agrees with what the agent has seen; and it can be read."""
+    rng, changed = np.random.default_rng(5), 0
+    state = deal(load(game_of(PRESETS[name]).name, rules=name, players=num_players).new_initial_state(), rng)
+    while not state.is_terminal():
+        for player in range(num_players):
+            seen = observation_of_kaggle(state, player, kind)
+            other = state.resample_from_infostate(player, rng.random)
+            assert observation_of_kaggle(other, player, kind) == seen
+            changed += str(other) != str(state)
+            if kind == "observation":
+                message = json.loads(seen["observationString"])
+                assert message["seat"] == player
+                assert message["legal_ids"] == seen["legalActions"]
+        state.apply_action(int(rng.choice(state.legal_actions())))
+    assert changed > 20
 
 
 def check_against_round(game, name, num_players, rng):
