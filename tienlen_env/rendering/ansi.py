@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, TextIO
 
-from tienlen_env.rendering.view import BACK, PlainView, face, printable, with_symbol
+from tienlen_env.rendering.view import BACK, PlainView, face, with_symbol
+from tienlen_env.texts import printable
 
 COLUMNS: Final = 78
 NAME_COLUMNS: Final = 14  # of a player

@@ -24,7 +24,8 @@ from functools import lru_cache
 from math import radians
 from typing import TYPE_CHECKING, Final, Literal
 
-from tienlen_env.rendering.view import BACK, PlainView, face, printable
+from tienlen_env.rendering.view import BACK, PlainView, face
+from tienlen_env.texts import printable
 
 if TYPE_CHECKING:
     from PIL import ImageFont

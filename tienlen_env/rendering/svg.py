@@ -25,7 +25,8 @@ from tienlen_env.rendering.scene import (
     text_art,
     text_width,
 )
-from tienlen_env.rendering.view import PlainView, printable
+from tienlen_env.rendering.view import PlainView
+from tienlen_env.texts import printable
 
 _FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from tienlen_env.games.common.cards import SUIT_SYMBOLS, SUIT_TEXT, format_cards
+from tienlen_env.texts import printable
 
 PLACE_TEXT: Final = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
 MAX_PLAYERS: Final = len(PLACE_TEXT)
@@ -295,8 +296,3 @@ def who_won(names: tuple[str, ...], scores: tuple[int, ...]) -> str:
 def plural(number: int, noun: str) -> str:
     """``"1 card"``, ``"2 cards"``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def printable(text: str) -> str:
-    """The text on one line: control characters would break a terminal, and are not allowed in XML."""
-    return "".join(c if c.isprintable() else " " for c in text)

@@ -28,6 +28,7 @@ from tienlen_agents.settings import (
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
+from tienlen_env.texts import printable
 from tienlen_train.variants import Variants, parse_variants
 
 # Ranges that several configurations use.
@@ -246,6 +247,6 @@ def command(main: Main) -> Main:
         except MissingExtraError:
             raise  # `tienlen_train.cli` reports it
         except (RunError, ValueError, OSError) as error:
-            raise SystemExit(f"error: {error}") from error
+            raise SystemExit(f"error: {printable(str(error))}") from error
 
     return run

@@ -15,6 +15,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tienlen_agents.console import PlainConsole
 from tienlen_train.config import DivergenceError, Main, RunError, SelfPlayConfig, command
 from tienlen_train.runs import RunFolder, check_resumable, lock_run_folder, parse_run_args
 
@@ -100,8 +101,8 @@ TaskT = TypeVar("TaskT", bound=Task)
 
 def make_console() -> Console:
     """The standard output; if it is a file, lines are not wrapped and tables are `FILE_WIDTH` wide."""
-    found = Console()
-    return found if found.is_terminal else Console(width=FILE_WIDTH, soft_wrap=True)
+    found = PlainConsole()
+    return found if found.is_terminal else PlainConsole(width=FILE_WIDTH, soft_wrap=True)
 
 
 @contextmanager

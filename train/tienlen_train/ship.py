@@ -16,11 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.command import cpu_name, versions
+from tienlen_agents.console import PlainConsole
 from tienlen_agents.networks import policy_file, shipped
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
@@ -145,7 +144,7 @@ def _fill(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
-    console = Console()
+    console = PlainConsole()
     paths = several_files(config.policy)
     agent = mean_policy(paths)
     made_for = agent.network.config

@@ -198,5 +198,6 @@ export const causeWords = (cause: string): string => (cause in en ? t(cause as K
 /** A play that is not cards: a word of the rules, or the ranks of a meld. */
 export const namedPlay = (text: string): string => (text === "declare" || text === "end" ? t(text) : text.replaceAll("T", "10"));
 
-/** The name of an agent, in the reader's language where it has one. */
-export const agentWords = (name: string): string => (name in en ? t(name as Key) : name);
+const AGENTS: Key[] = ["random", "greedy", "greedy_long", "trickster", "heuristic", "champion", "search"];
+/** The name of an agent, in the reader's language where it is one of ours; others have their own, whatever it is. */
+export const agentWords = (name: string): string => (AGENTS.includes(name as Key) ? t(name as Key) : name);

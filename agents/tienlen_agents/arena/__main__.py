@@ -48,7 +48,7 @@ from tienlen_env.engine.agent import Agent
 from tienlen_env.extras import MissingExtraError, how_to_install, is_installed, require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 MODULE = "tienlen_agents.arena"
 # The text of each command, and of its agents besides the first.

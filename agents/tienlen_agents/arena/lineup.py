@@ -13,7 +13,7 @@ import numpy as np
 
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 Permutations = Literal["rotations", "all"]
 

@@ -17,7 +17,7 @@ from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.command import code_digest, versions
 from tienlen_agents.files import remove_temporaries, write_atomic
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 FOLDER: Final = "records"
 _FILE: Final = re.compile(r"\d+-\d+-\d+\.txt")
@@ -111,6 +111,7 @@ def page(report: RunResults) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
+        finalize=_plain,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -133,13 +134,15 @@ def page(report: RunResults) -> str:
         has_long_programs=bool(report.long_programs),
         records=_records(report),
         num_records=sum(len(result.records) for result in results),
-        forfeits=[
-            (where, name, f.num_rounds, printable(f.reason), printable(f.example))
-            for where, name, f in report.forfeits
-        ],
+        forfeits=[(where, name, f.num_rounds, f.reason, f.example) for where, name, f in report.forfeits],
         versions=versions(),
         code=code_digest(),
     )
+
+
+def _plain(value: object) -> object:
+    """A text on one line; what a macro has made stays HTML."""
+    return printable(value) if type(value) is str else value
 
 
 def _title(report: RunResults) -> str:

@@ -17,7 +17,7 @@ from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules, main_reward
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 
 class Forfeits(NamedTuple):

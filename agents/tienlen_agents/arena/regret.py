@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 import tienlen_agents
@@ -31,6 +30,7 @@ from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program, with_bar
+from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.settings import (
@@ -48,7 +48,7 @@ from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 MODULE: Final = "tienlen_agents.arena.regret"
 BLOCK: Final = 16  # decisions that a process judges at a time
@@ -259,7 +259,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{mean.mean:.4f} ± {mean.half_width:.4f}",
             f"{share.mean:.2%} ± {share.half_width:.2%}",
         )
-    Console().print(table)
+    PlainConsole().print(table)
     return 0
 
 

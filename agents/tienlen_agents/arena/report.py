@@ -23,7 +23,7 @@ from tienlen_agents.command import code_digest, versions
 from tienlen_agents.files import write_atomic
 from tienlen_env.extras import is_installed, require
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import spreadsheet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -173,12 +173,6 @@ class Report(RunResults):
         return [folder / name for name in contents]
 
 
-def csv_text(text: str) -> str:
-    """A text for a cell of a CSV file; a spreadsheet would take one that begins with ``=`` as a formula."""
-    text = printable(text)
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
-
-
 def rules_dict(rules: AnyRules) -> dict[str, Any]:
     """A variant in JSON."""
     return {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players}
@@ -203,8 +197,8 @@ def _csv_row(result: MatchResult, score: Score, num_places: int, *, with_units: 
         places |= cells(f"place_{place + 1}", score.places[place] if place < len(score.places) else None)
         del places[f"place_{place + 1}_verdict"]
     return {
-        "table": csv_text(result.title),
-        "agent": csv_text(score.name),
+        "table": spreadsheet(result.title),
+        "agent": spreadsheet(score.name),
         "num_seats": score.num_seats,
         **cells("points", score.points, result.parity_points),
         **(cells("units", score.units, 0.0) if with_units else {}),
@@ -218,7 +212,7 @@ def _csv_row(result: MatchResult, score: Score, num_places: int, *, with_units: 
         "endings_judged": score.endings,
         "num_deals": result.num_deals,
         "num_games": result.num_games,
-        "rules": csv_text(result.rules.name),
+        "rules": spreadsheet(result.rules.name),
         "rules_digest": result.rules.digest(),
         "num_players": result.rules.num_players,
         "seed": result.seed,

@@ -23,7 +23,7 @@ from tienlen_agents.arena.play import Forfeits, Latency, by_reason
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 MAX_FORFEITS: Final = 0.1
 # Shares of places are counted in integers, so that sums stay exact; 2 to 7 seats divide this number.

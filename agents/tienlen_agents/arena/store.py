@@ -28,7 +28,7 @@ from typing import Any, Final
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
 from tienlen_agents.files import locked, remove_temporaries, write_atomic
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 SCHEMA: Final = 2
 

@@ -15,7 +15,8 @@ from tienlen_agents.arena.result import (
     ordinal,
 )
 from tienlen_agents.arena.stats import Estimate, Verdict
-from tienlen_env.rendering.view import plural, printable
+from tienlen_env.rendering.view import plural
+from tienlen_env.texts import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -40,9 +41,9 @@ def show(report: RunResults, console: Console | None = None) -> None:
         console: a `rich` console; None: the terminal.
     """
     if console is None:
-        from rich.console import Console
+        from tienlen_agents.console import PlainConsole  # imports rich
 
-        console = Console()
+        console = PlainConsole()
 
     def line(text: str, style: str = "") -> None:
         console.print(text, style=style, markup=False, highlight=False)
@@ -88,7 +89,7 @@ def show(report: RunResults, console: Console | None = None) -> None:
 
 def show_pilot(pilot: SampleSizeEstimate) -> None:
     """Print the number of deals that a precision needs, before they are played."""
-    from rich.console import Console
+    from tienlen_agents.console import PlainConsole
 
     grid = _grid("figure", "pilot", "deals")
     grid.title = (
@@ -96,7 +97,7 @@ def show_pilot(pilot: SampleSizeEstimate) -> None:
     )
     for need in pilot.needs:
         grid.add_row(need.title, f"± {need.half_width:.3f}", f"{need.num_deals:,}")
-    Console().print(grid)
+    PlainConsole().print(grid)
 
 
 def _grid(first: str, *numbers: str, min_width: int = 12) -> Table:

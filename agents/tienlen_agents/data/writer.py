@@ -29,6 +29,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.registry import main_reward
+from tienlen_env.texts import markup
 
 BLOCK: Final = 4096  # rounds played at once; a shard depends on it
 
@@ -283,7 +284,8 @@ def card(config: DataConfig, out: Path, num_shards: int) -> str:
         name: sum(pq.read_metadata(path_of(out, name, index)).num_rows for index in range(num_shards))
         for name in TABLES
     }
-    source = f"records of {Path(config.records).name}" if config.records else f"played by {config.agents}"
+    of, by = f"records of {Path(config.records or '').name}", f"played by {config.agents}"
+    source = markup(of if config.records else by)
     title = f"{sizes['rounds']:,} rounds of {batch.game.name}, {rules.name}, {rules.num_players} players"
     words = {"size": batch.observation_size, "estimates": config.estimates, "reward": main_reward(rules)}
     lines = [

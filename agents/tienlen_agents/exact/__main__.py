@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 import tienlen_agents
 from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.console import PlainConsole
 from tienlen_agents.exact.agent import load_exact, save_policy, show
 from tienlen_agents.exact.plan import Purpose, bench, check_fits, plan
 from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
@@ -50,7 +50,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.registry import games
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 CHECKPOINT, POLICY, CURVE = "checkpoint.npz", "policy.npz", "nash_conv.jsonl"
 
@@ -166,7 +166,7 @@ class Work:
 
     def __init__(self, settings: Common, purpose: Purpose) -> None:
         self.settings, self.game = settings, settings.game
-        self.console = Console()
+        self.console = PlainConsole()
         needs = plan(self.game, purpose)
         self.say(str(needs))
         check_fits(needs, settings.memory)
@@ -174,7 +174,7 @@ class Work:
 
     def say(self, text: str) -> None:
         """Print a line as it is."""
-        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     @contextmanager
     def bar(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -240,9 +240,7 @@ def _nashconv(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, 
         method += "" if settings.lookahead is None else f", lookahead {settings.lookahead:g}"
         gains = [f"{gain:.6f}" for gain in measured.gains]
         seconds = time.process_time() - begin
-        table.add_row(
-            printable(name), *([f"{measured.nash_conv:.6f}"] if two else []), *gains, method, f"{seconds:.1f}"
-        )
+        table.add_row(name, *([f"{measured.nash_conv:.6f}"] if two else []), *gains, method, f"{seconds:.1f}")
         found.append({"agent": name, "method": method, **_numbers(measured)})
     work.console.print(table)
     if settings.out:

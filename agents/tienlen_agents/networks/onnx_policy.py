@@ -44,7 +44,7 @@ from tienlen_env.extras import MissingExtraError, require
 from tienlen_env.games.common.arrays import AnyArray, Float32Array
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 FORMAT: Final = "tienlen-onnx-1"
 OPSET: Final = 17

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.table import Table as TextTable
 
 from tienlen_agents.arena.terminal import LiveProgress
 from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import (
     COUNT,
@@ -44,7 +44,7 @@ from tienlen_agents.suite.page import entry_of, leaderboard, read_entries, write
 from tienlen_agents.suite.running import Entry, replay, run
 from tienlen_agents.suite.submitted import check_row
 from tienlen_env.extras import MissingExtraError
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 MODULE: Final = "tienlen_agents.suite"
 SECRET_BYTES: Final = 32
@@ -128,7 +128,7 @@ def _list(name: str) -> None:
         deals = str(track.num_deals) if track.num_deals else "all"
         digest = suite.digest(track.name)[:16]
         table.add_row(track.name, track.title, str(len(track.tables)), deals, digest, track.cannot)
-    console = Console()
+    console = PlainConsole()
     console.print(table)
     classes = ", ".join(f"{most:g}" if most else "no limit" for most in suite.budgets)
     console.print(f"Classes of budget, units a decision: {classes}.")
@@ -166,7 +166,7 @@ def _show(figures: dict[str, Any]) -> None:
 
 def _check(settings: Checking, packet: str) -> None:
     folder, secret = Path(packet), read_secret(settings.secret)
-    show = Console(stderr=True, quiet=settings.quiet).print
+    show = PlainConsole(stderr=True, quiet=settings.quiet).print
     found = check(folder, secret=secret, on_table=show)
     _show(found.figures)
     level = "community"
@@ -183,7 +183,7 @@ def _check(settings: Checking, packet: str) -> None:
 
 
 def _check_rows(settings: CheckingRows, rows: Sequence[str]) -> None:
-    show = Console(stderr=True, quiet=settings.quiet).print
+    show = PlainConsole(stderr=True, quiet=settings.quiet).print
     for row in rows:
         secret = read_secret(settings.secret)
         found = check_row(Path(row), any_level=settings.any_level, secret=secret, on_table=show)

@@ -37,7 +37,7 @@ from tienlen_env.engine.agent import Agent, View, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import FloatArray, IntArray
-from tienlen_env.rendering.view import printable
+from tienlen_env.texts import printable
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
 THRESHOLD: Final = 0.3  # of the share of regrets

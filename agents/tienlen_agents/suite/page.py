@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,6 +18,7 @@ from tienlen_agents.suite.checking import SUITES
 from tienlen_agents.suite.figures import difference
 from tienlen_agents.suite.packet import MAX_JSON, VALUES, Packet, PacketError
 from tienlen_agents.suite.table import Track
+from tienlen_env.texts import WEB_ADDRESS, is_web_address, markup, printable
 
 LEVELS: Final = ("community", "replayed", "official")
 NUM_GAMES: Final = 3
@@ -69,8 +69,8 @@ def _check(entry: Any) -> None:
         raise PacketError("a quick packet has no rank")
     if entry["level"] not in LEVELS:
         raise PacketError(f"level: expected one of {', '.join(LEVELS)}")
-    if entry["url"] and not entry["url"].startswith("https://"):
-        raise PacketError("url: expected an address that begins with https://")
+    if entry["url"] != "" and not (isinstance(entry["url"], str) and is_web_address(entry["url"])):
+        raise PacketError(f"url: {WEB_ADDRESS}")
     suite = SUITES.get(values["suite"])
     if suite is None or values["track"] not in suite.tracks:
         raise PacketError("packet: of an unknown suite or track")
@@ -198,14 +198,14 @@ def _cells(
         more["regret"] = _shown(found.get("regret"))
     return {
         "rank": str(rank),
-        "agent": f'<span title="{_text(about)}">{_text(_name(entry))}</span>',
+        "agent": f'<span title="{markup(about)}">{markup(_name(entry))}</span>',
         "score": _shown(found["score"]),
         **more,
         "held-out": _gap(found["score"], held_out),
         "units": f"{units:.2g}" if units >= LEAST else f"< {LEAST}",
         "class": f"≤ {values['budget']:g}" if values["budget"] else "no limit",
-        "trust": entry["level"],
-        "tries": _text(declared["attempts"]),
+        "trust": markup(entry["level"]),
+        "tries": markup(declared["attempts"]),
         "games": _games(entry, explorer),
         "packet": _link(entry),
     }
@@ -213,10 +213,10 @@ def _cells(
 
 def _payoffs(track: Track, entries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     """The result of each agent at each table, below their names."""
-    yield ["table", *(_text(_name(entry)) for entry in entries)]
+    yield ["table", *(markup(_name(entry)) for entry in entries)]
     for number, table in enumerate(track.tables):
         results = [entry["packet"]["figures"]["tables"][number] for entry in entries]
-        yield [_text(table.title), *map(_result, results)]
+        yield [markup(table.title), *map(_result, results)]
 
 
 def _result(row: dict[str, Any]) -> str:
@@ -229,11 +229,6 @@ def _table(rows: Iterable[Sequence[str]], indent: str = "") -> str:
     first, *others = rows
     lines = [first, ["---"] * len(first), *others]
     return "\n".join(f"{indent}| {' | '.join(cells)} |" for cells in lines)
-
-
-def _text(text: str) -> str:
-    """Any text as it stands, in a cell."""
-    return escape(text).translate({ord(sign): f"&#{ord(sign)};" for sign in "|`*_[]\\~^{}:"})
 
 
 def _shown(value: dict[str, float] | None, digits: int = 3) -> str:
@@ -256,7 +251,7 @@ def _games(entry: dict[str, Any], explorer: str) -> str:
     if not explorer or not entry["games"]:
         return "–"
     links = (
-        f'<a href="{explorer}#record={quote(record, safe="")}">{number}</a>'
+        f'<a href="{explorer}#record={quote(printable(record), safe="")}">{number}</a>'
         for number, record in enumerate(entry["games"], start=1)
     )
     return " ".join(links)
@@ -264,6 +259,6 @@ def _games(entry: dict[str, Any], explorer: str) -> str:
 
 def _link(entry: dict[str, Any]) -> str:
     """The beginning of a packet's digest; the whole one as the title."""
-    digest = entry["packet"]["digest"]
-    tag, link = ("a", f' href="{escape(entry["url"])}"') if entry["url"] else ("span", "")
+    digest, url = entry["packet"]["digest"], entry["url"]
+    tag, link = ("a", f' href="{markup(url)}"') if is_web_address(url) else ("span", "")
     return f'<{tag}{link} title="SHA-256 {digest}">{digest[:8]}</{tag}>'

@@ -23,10 +23,11 @@ from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_c
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
-from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
+from tienlen_env.rendering.view import PLACE_TEXT, plural
 from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
+from tienlen_env.texts import printable
 
 CLEAR = "\033[2J\033[3J\033[H"  # clears the screen and its scrollback
 

@@ -24,8 +24,8 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, game_of, games, get_rules
-from tienlen_env.rendering.view import printable
 from tienlen_env.single.session import Session
+from tienlen_env.texts import printable
 
 # What a client may seat unless the command line says otherwise: no files and no programs.
 AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")

@@ -17,10 +17,10 @@ from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
-from tienlen_env.rendering.view import printable
 from tienlen_env.single.base import AnyRound, Facts, Play, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
+from tienlen_env.texts import printable
 
 PERSON: Final = "human"
 AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there

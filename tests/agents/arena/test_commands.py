@@ -21,9 +21,9 @@ from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_agents.settings import flag_of, settings_of
 from tienlen_agents.terminal.play import main as play_main
 from tienlen_env.games.registry import get_rules
-from tienlen_env.rendering.view import printable
 from tienlen_env.single.thirteens import Deal
 from tienlen_env.single.tienlen import Round
+from tienlen_env.texts import printable
 
 ROOT = Path(__file__).parents[3]
 

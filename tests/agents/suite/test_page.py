@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import re
 from pathlib import Path
@@ -47,7 +48,22 @@ def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path:
     ("change", "message"),
     [
         ({"level": "believed"}, "level: expected one of community"),
-        ({"url": "javascript:alert(1)"}, "url: expected an address"),
+        *(
+            ({"url": url}, "url: expected an address that begins with https://")
+            for url in (
+                "javascript:alert(1)",
+                "https://example.org/fD.zip#![onclick=alert(1)//](x)",
+                "https://example.org/a.zip?x=<script>",
+                "https://example.org/a|b.zip",
+                "https://user@example.org/a.zip",
+                "https://127.0.0.1/a.zip",
+                "https://example.org",
+                "https://example.org/%zz",
+                "https://example.org:x/a.zip",
+                "https://ex\u0430mple.org/a.zip",
+                5,
+            )
+        ),
         ({"more": 1}, "expected the keys"),
         ({"packet": {}}, "packet: not the values"),
     ],
@@ -92,7 +108,7 @@ def test_the_page(entries: dict[str, dict[str, Any]]) -> None:
     assert len(re.findall(r'href="play/index.html#record=tienlen%2F1%20cardgames', rows[0])) == 3
     held_out = next(row for row in rows if "greedy" in row)
     assert re.search(r"\| [+-]\d\.\d{3}\s±\s\d\.\d{3} \|", held_out)
-    assert 'href="https://example.org/packet"' in rows[0]
+    assert 'href="https://example.org/packet"' in html.unescape(rows[0])
     assert "record=" not in leaderboard(list(entries.values()), explorer="")
     assert leaderboard([]) == "No packets yet."
 
