@@ -7,6 +7,8 @@ ARGS ?=
 
 VENV := .venv
 STAMP := $(VENV)/.installed
+# What `make train` alone needs, a fifth of the packages, until something needs all.
+LEARNER := $(if $(wildcard $(STAMP))$(filter-out train,$(MAKECMDGOALS)),$(STAMP),$(VENV)/.learner)
 PY := $(VENV)/bin/python
 # The loops as machine code, and what they are made of.
 BACKEND := tienlen_env/engine/backends/native
@@ -36,7 +38,7 @@ Tiến lên / Thirteen: environment, agents, training
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make bench      measure speed
   make bench-gpu  measure what a GPU brings; the rows that need one wait where there is none
-  make install    only set up $(VENV); the others do it when needed
+  make install    set up $(VENV) with everything and compile; the others do what they need of it
   make clean      remove caches and builds; runs/ and $(VENV) stay
   make distclean  the same and $(VENV)
 
@@ -56,7 +58,9 @@ install: $(STAMP) $(NATIVE)
 
 # The stamp is written last, so an interrupted install is done again; a working venv is kept and updated.
 # Byte code is written when a module is first imported: most modules of the large packages never are.
-$(STAMP): pyproject.toml constraints.txt
+$(VENV)/.learner: EXTRAS := train
+$(STAMP): EXTRAS := train,cluster,dev,docs
+$(VENV)/.learner $(STAMP): pyproject.toml constraints.txt
 	@if ! $(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	    command -v $(PYTHON) >/dev/null 2>&1 || \
 	        { echo 'error: there is no $(PYTHON) here; name one: make PYTHON=/path/to/python3.11' >&2; exit 1; }; \
@@ -69,13 +73,14 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo 'Making $(VENV) ...'; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	fi
-	$(PY) -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e '.[train,cluster,dev,docs]'
+	$(PY) -m pip install --disable-pip-version-check --no-compile $$($(PY) tools/torch_index.py) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
 train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
-train: $(STAMP) $(NATIVE)
+# No machine code is built first: Numba compiles the loops that the run calls, a seventh of all, and keeps them.
+train: $(LEARNER)
 	$(PY) -m tienlen_train.ppo $(ARGS)
 
 # The page is built first where its tools are, since tests open it; elsewhere pytest says in one line what it skips.
