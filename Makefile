@@ -11,9 +11,12 @@ STAMP := $(VENV)/.installed
 LEARNER := $(if $(wildcard $(STAMP))$(filter-out train,$(MAKECMDGOALS)),$(STAMP),$(VENV)/.learner)
 PY := $(VENV)/bin/python
 # The loops as machine code, and what they are made of.
-BACKEND := tienlen_env/engine/backends/native
-NATIVE := $(BACKEND)/built/loops.json
-KERNELS := $(shell find tienlen_env agents -name '*.py') $(BACKEND)/calls.c $(BACKEND)/signatures.txt
+NATIVE := tienlen_env/engine/backends/native/built/loops.json
+SIGNATURES := tools/native/signatures.txt
+KERNELS := $(shell find tienlen_env agents $(wildcard extensions/exact extensions/bridges tools/native) -name '*.py') $(wildcard tools/native/calls.c $(SIGNATURES))
+# The page of the table.
+WEB := extensions/table/web
+PAGE := extensions/table/tienlen_table/server/static
 
 define HELP
 Tiến lên / Thirteen: environment, agents, training
@@ -86,7 +89,7 @@ train: $(LEARNER)
 # The page is built first where its tools are, since tests open it; elsewhere pytest says in one line what it skips.
 test: $(STAMP) $(NATIVE)
 	@if command -v npm >/dev/null && command -v $(or $(WASM_LD),wasm-ld) >/dev/null; then \
-	    if $(MAKE) --no-print-directory web/node_modules/.package-lock.json; then $(MAKE) --no-print-directory web; \
+	    if $(MAKE) --no-print-directory $(WEB)/node_modules/.package-lock.json; then $(MAKE) --no-print-directory web; \
 	    else echo 'npm reaches no packages here: the page is not built, and its tests are skipped.' >&2; fi; fi
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
 
@@ -94,11 +97,11 @@ nightly: $(STAMP) $(NATIVE)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
 
 mutation: $(STAMP)
-	$(PY) -m tests.mutation $(ARGS)
+	$(PY) -m tools.mutation $(ARGS)
 
 weekly: $(STAMP)
 	$(PY) -m tests.fuzz.inputs
-	$(PY) -m tests.mutation
+	$(PY) -m tools.mutation
 
 # Compiled code is not seen by the tool: the lines of kernels are those of tests that run them in plain Python.
 coverage: $(STAMP) $(NATIVE)
@@ -135,41 +138,40 @@ bench: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
 
 bench-gpu: $(STAMP) $(NATIVE)
-	$(PY) -m tienlen_train.benchmarks.gpu $(ARGS)
+	$(PY) -m tienlen_gpu.bench $(ARGS)
 
 # Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.
 $(NATIVE): $(STAMP) $(KERNELS)
 	@echo 'Compiling the loops for this processor: the first time this takes some minutes ...'
-	@$(PY) -m tienlen_env.engine.backends.native.build --or-notice
+	@$(PY) -m tools.native.build --or-notice
 
 native: $(STAMP)
-	$(PY) -m tienlen_env.engine.backends.native.build $(ARGS)
+	$(PY) -m tools.native.build $(ARGS)
 
 signatures: $(STAMP) $(NATIVE)
-	cp $(BACKEND)/signatures.txt build/signatures.txt
+	cp $(SIGNATURES) build/signatures.txt
 	$(PY) -m pytest -q -n $(JOBS) --maxprocesses 8 --record-signatures build/signatures.txt $(ARGS)
-	LC_ALL=C sort -u build/signatures.txt -o $(BACKEND)/signatures.txt
+	LC_ALL=C sort -u build/signatures.txt -o $(SIGNATURES)
 
 web-engine: $(STAMP)
-	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)
+	$(PY) -m tienlen_table.wasm --out build/web $(ARGS)
 
 # The page: TypeScript by esbuild, the games and agents by Numba and LLVM. Each is built anew when a source is newer.
-PAGE := agents/tienlen_agents/web/static
-PAGE_SOURCES := $(wildcard web/src/*) web/build.mjs web/package-lock.json $(wildcard agents/tienlen_agents/wasm/*.m*s) \
-    tienlen_env/engine/backends/wasm/engine.mjs
-ENGINE_SOURCES := $(shell find tienlen_env agents -name static -prune -o \( -name '*.py' -o -name '*.mjs' -o \
+PAGE_SOURCES := $(wildcard $(WEB)/src/*) $(WEB)/build.mjs $(WEB)/package-lock.json $(wildcard extensions/table/tienlen_table/wasm/*.m*s) \
+    extensions/table/tienlen_table/engine/engine.mjs
+ENGINE_SOURCES := $(shell find tienlen_env agents $(wildcard extensions/table) \( -name static -o -name node_modules \) -prune -o \( -name '*.py' -o -name '*.mjs' -o \
     -name '*.mts' -o -name '*.safetensors' \) -print)
 
 web: $(PAGE)/index.html $(PAGE)/engine/index.json
 
-web/node_modules/.package-lock.json: web/package-lock.json
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo 'error: the page is built with Node.js 20 or later and npm;' \
 	    'on Debian and Ubuntu: apt install nodejs npm' >&2; exit 1; }
-	cd web && npm ci --no-audit --no-fund
+	cd $(WEB) && npm ci --no-audit --no-fund
 	@touch $@
 
-$(PAGE)/index.html: $(PAGE_SOURCES) web/node_modules/.package-lock.json
-	cd web && node_modules/.bin/tsc && node build.mjs ../$(PAGE)
+$(PAGE)/index.html: $(PAGE_SOURCES) $(WEB)/node_modules/.package-lock.json
+	cd $(WEB) && node_modules/.bin/tsc && node build.mjs $(CURDIR)/$(PAGE)
 
 # The engine and a wheel need the package's own dependencies and a builder, not the developer's two gigabytes.
 SMALL := build/venv/.installed
@@ -183,11 +185,11 @@ $(SMALL): pyproject.toml constraints.txt
 
 $(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(BUILDER)
 	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
-	$(BUILDER_PY) -m tienlen_agents.wasm --out $(PAGE)/engine
+	$(BUILDER_PY) -m tienlen_table.wasm --out $(PAGE)/engine
 
 play: $(STAMP) $(NATIVE)
 	@$(MAKE) --no-print-directory web
-	$(PY) -m tienlen_agents.web $(ARGS)
+	$(PY) -m tienlen_table.server $(ARGS)
 
 # A wheel for one platform has the loops as machine code; that for any platform needs the extra `jit`.
 PLATFORMS := linux-x86_64 linux-aarch64 darwin-aarch64 darwin-x86_64 win32-x86_64
@@ -201,11 +203,11 @@ wheels: $(BUILDER) web $(addprefix wheel-,$(PLATFORMS))
 	$(WHEEL)
 
 wheel-%: $(BUILDER) web
-	$(BUILDER_PY) -m tienlen_env.engine.backends.native.build --target $* --out build/native/$*
+	$(BUILDER_PY) -m tools.native.build --target $* --out build/native/$*
 	TIENLEN_NATIVE_FOLDER=build/native/$* $(WHEEL)
 
 clean:
-	rm -rf build dist site web/node_modules $(PAGE) .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf build dist site $(WEB)/node_modules $(PAGE) .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name $(VENV) -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean

@@ -67,7 +67,7 @@ class CustomMetadataHook(MetadataHookInterface):
 class CustomBuildHook(BuildHookInterface):
     """Puts loops that were compiled ahead of time into the wheel, which is for one platform then.
 
-    The variable ``TIENLEN_NATIVE_FOLDER`` names the folder that ``tienlen_env.engine.backends.native.build``
+    The variable ``TIENLEN_NATIVE_FOLDER`` names the folder that ``tools.native.build``
     wrote. Without it the wheel is for any platform.
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 import optax
 
 from tienlen_agents.arena import match
-from tienlen_env.envs.jax import Env
+from tienlen_bridges.jax import Env
 
 NUM_GAMES, NUM_STEPS, EPOCHS, PART, CLIP, LAMBDA = 1024, 32, 2, 2048, 0.2, 0.95
 

@@ -14,7 +14,7 @@ import mctx
 import optax
 from with_jax import apply_network, train_and_play
 
-from tienlen_env.envs.jax import Env
+from tienlen_bridges.jax import Env
 
 NUM_GAMES, NUM_STEPS, SIMULATIONS, PART = 128, 16, 16, 512
 

@@ -18,8 +18,8 @@ import minari
 import numpy as np
 
 import tienlen_env  # noqa: F401 - registers the environments
-from tienlen_agents.data import DataConfig, write_data
-from tienlen_agents.minari_data import to_minari
+from tienlen_data import DataConfig, write_data
+from tienlen_data.minari import to_minari
 
 ABOUT = {"author": "you", "author_email": "you@example.org", "code_permalink": "https://example.org"}
 

@@ -10,7 +10,7 @@ from open_spiel.python.algorithms import cfr, exploitability
 
 import tienlen_agents
 from tienlen_agents.arena import match
-from tienlen_env.envs.openspiel import AgentBot
+from tienlen_bridges.openspiel import AgentBot
 
 
 def solve() -> None:

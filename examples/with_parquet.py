@@ -16,7 +16,7 @@ import numpy as np
 import polars
 import torch
 
-from tienlen_agents.data import DataConfig, write_data
+from tienlen_data import DataConfig, write_data
 
 datasets.disable_progress_bars()
 

@@ -20,8 +20,8 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pufferlib.emulation import GymnasiumPufferEnv, PettingZooPufferEnv, nativize
 
 import tienlen_env  # noqa: F401 - registers the environments
+from tienlen_bridges.pufferlib import SelfPlayPufferEnv
 from tienlen_env import tienlen_v1
-from tienlen_env.envs.pufferlib import SelfPlayPufferEnv
 
 
 def one_seat(rng: np.random.Generator) -> float:

@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The lines of `signatures.txt` that the tests of this process add; see ``make signatures``."""
     if path := session.config.getoption("--record-signatures"):
-        from tests.signature_lines import compiled_by_numba
+        from tests.tools.signature_lines import compiled_by_numba
         from tienlen_env.engine.backends import jit
 
         lines = sorted(" | ".join(line) for line in compiled_by_numba(jit.LOOPS))

@@ -13,14 +13,14 @@ from typing import Final
 APART: Final = {
     "CUDA, in the simulator": (
         "agents/tienlen_agents/device/*",
-        "tienlen_env/engine/backends/cuda/*",
+        "extensions/gpu/tienlen_gpu/cuda/*",
         "train/tienlen_train/benchmarks/gpu*",
-        "train/tienlen_train/device.py",
+        "extensions/gpu/tienlen_gpu/rollout.py",
     ),
-    "Ray": ("agents/tienlen_agents/cluster.py", "train/tienlen_train/cluster.py"),
+    "Ray": ("extensions/cluster/tienlen_cluster/pool.py", "extensions/cluster/tienlen_cluster/training.py"),
     "entries of WebAssembly": ("*/wasm/entries.py",),
     "keeper of programs": ("agents/tienlen_agents/external/keeper.py",),
-    "PufferLib": ("tienlen_env/envs/pufferlib.py",),
+    "PufferLib": ("extensions/bridges/tienlen_bridges/pufferlib.py",),
 }
 TOTAL: Final = "all rows above"
 COUNTS: Final = ("num_statements", "covered_lines", "num_branches", "covered_branches")

@@ -33,7 +33,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.clusters import figures
+from tests.extensions.cluster.clusters import figures
 
 NEVER = 10**9
 # All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough
@@ -251,19 +251,19 @@ def arena_command(*words: str) -> Command:
 
 def data_command() -> Command:
     """A data set in three shards."""
-    from tienlen_agents.data.__main__ import main
+    from tienlen_data.__main__ import main
 
     return Command(main, ["--agents=greedy random", "--rounds=10", "--shard-rounds=4", "--seed=5"], bytes_of)
 
 
 def suite_command() -> Command:
     """A track of a small suite; the packet passes its check."""
-    from tests.suites import TINY
-    from tienlen_agents.suite import SUITES, check, running
-    from tienlen_agents.suite.__main__ import main
+    from tests.extensions.suite.suites import TINY
+    from tienlen_suite import SUITES, check, running
+    from tienlen_suite.__main__ import main
 
     SUITES["tiny"] = TINY
-    running.units = lambda agent, rules: 0.5  # tests/agents/suite/test_budget.py measures
+    running.units = lambda agent, rules: 0.5  # tests/extensions/suite/test_budget.py measures
 
     def packet(out: Path) -> Any:
         return check(out).figures, bytes_of(out, "run.json")
@@ -273,7 +273,7 @@ def suite_command() -> Command:
 
 def solve_command() -> Command:
     """A solver of a small game."""
-    from tienlen_agents.exact.__main__ import CURVE, main
+    from tienlen_exact.__main__ import CURVE, main
 
     def solution(out: Path) -> Any:
         lines = (out / CURVE).read_text().splitlines()

@@ -27,7 +27,7 @@ TOOLS = ("pytest", "hypothesis")
 TESTS = (
     "agents/arena/test_match.py",
     "agents/arena/test_report.py",
-    "agents/web/test_server.py",
+    "extensions/table/server/test_server.py",
     "tienlen_env/engine/test_bad_input.py",
     "tienlen_env/envs/test_gymnasium.py",
     "tienlen_env/envs/test_make_and_make_vec.py",
@@ -81,7 +81,9 @@ def main() -> int:
         subprocess.run([str(python), "-m", "pip", "list", "--disable-pip-version-check"], check=True)
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(str(ROOT / p) for p in (".", "agents", "train")),
+            "PYTHONPATH": os.pathsep.join(
+                map(str, [ROOT, ROOT / "agents", ROOT / "train", *ROOT.glob("extensions/*")])
+            ),
         }
         environment["NUMBA_CACHE_DIR"] = str(Path(folder, "numba"))
         tests = options.tests or [f"tests/{name}" for name in TESTS]

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_env.engine.backends.wasm.compile import PROGRAM
+from tienlen_table.engine.compile import PROGRAM
 
 ROOT = Path(__file__).parents[1]
-STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"  # where `make web` builds
-MODULES = ROOT / "web" / "node_modules"
+FOLDERS = [ROOT, ROOT / "agents", ROOT / "train", *sorted(ROOT.glob("extensions/*"))]  # of packages
+STATIC = ROOT / "extensions" / "table" / "tienlen_table" / "server" / "static"  # where `make web` builds
+MODULES = ROOT / "extensions" / "table" / "web" / "node_modules"
 AXE = MODULES / "axe-core" / "axe.min.js"
 
 NODE = shutil.which("node")

@@ -22,17 +22,17 @@ import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
 from tests.needs import needs_onnx, needs_openspiel
 from tests.plain_python import printed
-from tienlen_agents.exact import build, small_game
-from tienlen_agents.exact.agent import save_policy
-from tienlen_agents.exact.policies import uniform
-from tienlen_agents.networks.onnx_policy import to_onnx
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.terminal.human import Leave
+from tienlen_bridges.onnx_policy import to_onnx
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.registry import get_rules
+from tienlen_exact import build, small_game
+from tienlen_exact.agent import save_policy
+from tienlen_exact.policies import uniform
 
 ROOT = Path(__file__).parents[2]
 POLICY = next(iter(sorted(WEIGHTS.glob("cardgames-medium-*.safetensors"))))

@@ -31,16 +31,17 @@ from typing import Any, Final
 
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.members import public_members
+from tests.needs import FOLDERS
 from tienlen_agents.arena.store import ChunkStore
 from tienlen_agents.external.messages import Failure, play_requests, read_message, validate_answer
 from tienlen_agents.networks.network import read_policy
-from tienlen_agents.web import messages
-from tienlen_agents.web.messages import MessageError
-from tienlen_agents.web.store import Store, StoreError
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.registry import get_rules
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.session import Session
+from tienlen_table.server import messages
+from tienlen_table.server.messages import MessageError
+from tienlen_table.server.store import Store, StoreError
 from tienlen_train.cli import COMMANDS, Group, main as tienlen
 from tienlen_train.ppo import PPOConfig
 from tienlen_train.runs import RunError, RunFolder
@@ -368,7 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"HOME": folder, "XDG_CACHE_HOME": folder, "COLUMNS": "100"}
-        os.environ["PYTHONPATH"] = os.pathsep.join(str(ROOT / place) for place in ("", "agents", "train"))
+        os.environ["PYTHONPATH"] = os.pathsep.join(map(str, FOLDERS))
         os.chdir(folder)
         for kind in [options.kind] if options.kind else wanted:
             tried = state.setdefault(kind, {"portions": 0, "inputs": 0, "seconds": 0.0})

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.device.machine import HostMachine
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, Shape, get_rules
 from tienlen_env.single.tienlen import Cards
+from tienlen_gpu.machine import HostMachine
 
 Values = Callable[[random.Random, Batch], Any]
 

@@ -31,7 +31,7 @@ DOCS = ROOT / "docs"
 
 
 def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "tools" / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -143,11 +143,11 @@ def test_toml_blocks_parse() -> None:
 SHORT = {
     "tienlen_agents.arena": "--deals 2 --quiet",
     "tienlen_agents.terminal.play": "",
-    "tienlen_agents.web": "--help",
+    "tienlen_table.server": "--help",
     "tienlen_agents.arena.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",
-    "tienlen_agents.exact": "",
-    "tienlen_agents.suite": "--help",
+    "tienlen_exact": "",
+    "tienlen_suite": "--help",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
@@ -155,9 +155,9 @@ SHORT = {
         "--eval-every 0 --final-deals 2",
     ),
     "tienlen_train.belief": "--decisions 128 --num-games 8 --batch-size 64 --belief-width 16",
-    "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1 --only '1 thread'",
-    "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
-    "tienlen_train.benchmarks.strength": "--help",
+    "research.learning": "--seconds 0.01 --runs 1 --only '1 thread'",
+    "research.search": "--agents heuristic --deals 2 --rounds 1",
+    "research.strength": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
 
@@ -478,7 +478,7 @@ def test_the_table_is_placed_under_play(tmp_path: Path, monkeypatch: pytest.Monk
     site.mkdir()
     hooks.on_post_build({"site_dir": str(site)})
     assert not list(site.iterdir())
-    page = tmp_path / "agents" / "tienlen_agents" / "web" / "static"
+    page = tmp_path / "extensions" / "table" / "tienlen_table" / "server" / "static"
     (page / "engine").mkdir(parents=True)
     for name in ("index.html", "main.js", "engine/index.json", "engine/tienlen.wasm", "engine/a.safetensors"):
         (page / name).write_text(name)

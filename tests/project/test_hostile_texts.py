@@ -20,17 +20,17 @@ from typing import Any
 
 import pytest
 
+from tests.extensions.table.web_help import Server, static_host
 from tests.hostile import TEXTS, hostile
 from tests.needs import CHROMIUM, ROOT, needs_chromium, needs_page
-from tests.web_help import Server, static_host
 from tienlen_agents import arena
 from tienlen_agents.arena.play import Forfeits, Latency
 from tienlen_agents.arena.terminal import show
 from tienlen_agents.console import PlainConsole
-from tienlen_agents.suite.page import leaderboard
 from tienlen_env import Round
 from tienlen_env.rendering import render_svg
 from tienlen_env.texts import is_web_address, printable, spreadsheet
+from tienlen_suite.page import leaderboard
 
 NUMBER = [
     pytest.param(len(TEXTS), id="some"),

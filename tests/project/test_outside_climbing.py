@@ -13,9 +13,6 @@ from tienlen_agents.arena.chunk import Recorder
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.external.messages import hello_message, play_requests
 from tienlen_agents.terminal.human import Hints
-from tienlen_agents.wasm.entries import card_entries
-from tienlen_agents.wasm.tables import _words_data
-from tienlen_agents.web.table import selection
 from tienlen_agents.words import words_of
 from tienlen_env.engine.view import View
 from tienlen_env.envs.pettingzoo import GameEnv
@@ -32,6 +29,9 @@ from tienlen_env.rendering import TableView, render_ansi, render_svg
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
+from tienlen_table.server.table import selection
+from tienlen_table.wasm.entries import card_entries
+from tienlen_table.wasm.tables import _words_data
 
 SUITS = str.maketrans("scdh", "dchs")  # diamonds are the lowest suit, as in Big Two
 

@@ -1,4 +1,4 @@
-"""The wheel contains three packages, whole, and works without the extras and beside other distributions."""
+"""The wheel contains the packages, whole, and works without the extras and beside other distributions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ PACKAGES = {
     "tienlen_env": ROOT / "tienlen_env",
     "tienlen_agents": ROOT / "agents" / "tienlen_agents",
     "tienlen_train": ROOT / "train" / "tienlen_train",
+    **{folder.name: folder for folder in ROOT.glob("extensions/*/tienlen_*")},
 }
+WEB = ROOT / "extensions" / "table" / "web"
 EXTRAS = ["torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "openskill", "jinja2"]
 
 
@@ -75,7 +77,7 @@ def hatch_build() -> ModuleType:
 # ---------------------------------------------------------------- what is in it
 
 
-def test_wheel_claims_three_names(wheel: Path) -> None:
+def test_wheel_claims_the_names_of_packages(wheel: Path) -> None:
     name, version = wheel.name.split("-")[:2]
     # No top-level `agents` or `train`, which other distributions have.
     assert {entry.split("/")[0] for entry in names_in(wheel)} == {*PACKAGES, f"{name}-{version}.dist-info"}
@@ -93,9 +95,9 @@ def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
     assert {f"{name}/py.typed" for name in PACKAGES} < expected
     assert any(name.endswith(".safetensors") for name in expected)
     assert expected <= names_in(wheel)
-    page = PACKAGES["tienlen_agents"] / "web" / "static"  # of `make web`, which `make wheel` runs before
+    page = PACKAGES["tienlen_table"] / "server" / "static"  # of `make web`, which `make wheel` runs before
     built = {
-        f"tienlen_agents/web/static/{p.relative_to(page).as_posix()}"
+        f"tienlen_table/server/static/{p.relative_to(page).as_posix()}"
         for p in page.rglob("*")
         if p.is_file() and p.suffix not in (".safetensors", ".mjs", ".mts")
     }
@@ -107,12 +109,12 @@ def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
 
 def test_wheel_holds_the_licences(wheel: Path) -> None:
     """Its own, and one for each package that the built page contains."""
-    package = json.loads((ROOT / "web" / "package.json").read_text(encoding="utf-8"))
+    package = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
     wanted = {"LICENSE", *(f"licenses/{name}.txt" for name in package["dependencies"])}
     found = {entry.partition(".dist-info/licenses/")[2] for entry in names_in(wheel)} - {""}
     assert found == wanted
     for name in package["dependencies"]:
-        installed = ROOT / "web" / "node_modules" / name / "LICENSE"
+        installed = WEB / "node_modules" / name / "LICENSE"
         if installed.exists():
             assert (ROOT / "licenses" / f"{name}.txt").read_bytes() == installed.read_bytes()
 
@@ -216,7 +218,7 @@ def test_links_become_absolute_with_one_variable() -> None:
 # `import tienlen_env` where neither the extras nor the other packages can be imported.
 IMPORT_ALONE = f"""
 import sys
-sys.modules.update(dict.fromkeys([*{EXTRAS!r}, "rich", "tienlen_agents", "tienlen_train"]))
+sys.modules.update(dict.fromkeys([*{EXTRAS!r}, "rich", *{[*PACKAGES][1:]!r}]))
 import tienlen_env
 print(tienlen_env.__file__)
 """

@@ -12,16 +12,17 @@ import pytest
 from tienlen_env.games.registry import games
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (ROOT / "tienlen_env", ROOT / "agents" / "tienlen_agents", ROOT / "train" / "tienlen_train")
+CORE = (ROOT / "tienlen_env", ROOT / "agents" / "tienlen_agents", ROOT / "train" / "tienlen_train")
+PACKAGES = (*CORE, *sorted(ROOT.glob("extensions/*/tienlen_*")))
 NAMES = sorted(game.name for game in games())
 # A file that belongs to a game bears its name; these rooms hold players of one game under the players' names.
 OF_ONE_GAME = ("rule_based", "endgame")
 # The console script bears the name of our first game.
 PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
 # OpenSpiel's registry wants an entry for each game, with its name, parameters and numbers of players.
-BY_NAME = ("tienlen_env/envs/openspiel.py",)
+BY_NAME = ("extensions/bridges/tienlen_bridges/openspiel.py",)
 # A suite is frozen, so it names its presets, and one of them is named as its game.
-FROZEN = ("agents/tienlen_agents/suite/v1.py",)
+FROZEN = ("extensions/suite/tienlen_suite/v1.py",)
 LISTS_GAMES = (*PROGRAM, *BY_NAME, *FROZEN, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
@@ -30,7 +31,7 @@ def is_shared(path: Path) -> bool:
     """Whether a module belongs to no single game."""
     inside = path.relative_to(ROOT).as_posix()
     parts = inside.removesuffix(".py").split("/")[1:]
-    of_game = [part for part in parts if part not in ("tienlen_agents", "tienlen_train")]
+    of_game = [part for part in parts if part not in {package.name for package in PACKAGES}]
     bears_name = any(name in part.split("_") for part in of_game for name in NAMES)
     return not bears_name and not any(part in OF_ONE_GAME for part in of_game) and inside not in LISTS_GAMES
 
@@ -58,7 +59,12 @@ def test_a_shared_module_names_no_game(path: Path) -> None:
 
 
 # Executors' loops are the compiled entry points, which take arrays one by one.
-MANY_ARGUMENTS = ("tienlen_env/engine/backends/",)
+MANY_ARGUMENTS = (
+    "tienlen_env/engine/backends/",
+    "extensions/bridges/tienlen_bridges/states.py",
+    "extensions/gpu/tienlen_gpu/cuda/",
+    "extensions/table/tienlen_table/engine/",
+)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -135,7 +135,7 @@ def test_too_little_memory_ends_without_a_traceback(
     def allocate(_: list[str]) -> int:
         raise error
 
-    monkeypatch.setattr("tienlen_agents.suite.__main__.main", allocate)
+    monkeypatch.setattr("tienlen_suite.__main__.main", allocate)
     assert cli.main(["suite", "list"]) == 1
     assert capsys.readouterr().err == f"tienlen suite: there is not enough memory{detail}\n"
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import tienlen_train
+from research import learning, search, ship
 from tienlen_agents.settings import (
     Choice,
     Config,
@@ -24,8 +25,8 @@ from tienlen_agents.settings import (
     flag_of,
     settings_of,
 )
-from tienlen_train import best_response, dmc, league, ppo, ship
-from tienlen_train.benchmarks import learning, search, speed
+from tienlen_train import best_response, dmc, league, ppo
+from tienlen_train.benchmarks import speed
 
 
 def all_configs() -> list[type[Config]]:

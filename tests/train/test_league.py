@@ -15,7 +15,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from tests.clusters import SMALL as SMALL_NETWORK
+from tests.extensions.cluster.clusters import SMALL as SMALL_NETWORK
 from tests.train.test_run_damage import damage, names, write_state
 from tests.train.test_trainer import curve
 from tienlen_agents.arena.stats import Estimate

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tienlen_agents.device.network import as_bfloat16
 from tienlen_train.learner import DeviceTrajectories, Learner, Model, advantages, minibatches
+from tienlen_train.network import as_bfloat16
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 SETTINGS: dict[str, Any] = {

@@ -84,7 +84,7 @@ class Batch(VariantBatch):
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         num_rounds: rounds of a game (6.5); 0: without an end; None: as the rules say.
         backend: ``"native"``, ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
-            `tienlen_env.engine.backends.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
+            `tienlen_gpu.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
         threads: threads of the numba loops; they help for num_games of several thousand and more.
 
     Attributes:
@@ -112,7 +112,7 @@ class Batch(VariantBatch):
     def __new__(cls, *args: object, **settings: object) -> Self:
         """A batch on the host; with ``backend="cuda"`` a `CudaBatch`, which is not a subclass."""
         if settings.get("backend") == "cuda":
-            from tienlen_env.engine.backends.cuda.batch import CudaBatch  # it needs a compiler for devices
+            from tienlen_gpu.cuda.batch import CudaBatch  # it needs a compiler for devices
 
             return cast(Self, CudaBatch(cls, *args, **settings))
         return object.__new__(cls)

@@ -22,12 +22,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.settings import setting
 from tienlen_train.config import WIDTH, SelfPlayConfig
 from tienlen_train.learner import Model, Played
 from tienlen_train.loop import training_command
+from tienlen_train.network import ActionNetwork
 from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 

@@ -18,11 +18,11 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.search.champion import SearchedNetwork
 from tienlen_agents.settings import FreeText, setting
 from tienlen_train.loop import training_command
+from tienlen_train.network import ActionNetwork
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
 

@@ -54,28 +54,26 @@ def _arena(name: str, description: str) -> Command:
 
 COMMANDS: Final[dict[str, Command | Group]] = {
     "play": Command("tienlen_agents.terminal.play", "play in the terminal, or watch agents play"),
-    "web": Command("tienlen_agents.web.__main__", "play in the browser, with a server on this machine"),
+    "web": Command("tienlen_table.server.__main__", "play in the browser, with a server on this machine"),
     "match": _arena("match", "compare two agents: duplicate matches of all compositions"),
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
     "puzzles": Command(
-        "tienlen_agents.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
+        "tienlen_table.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
     ),
-    "data": Command(
-        "tienlen_agents.data.__main__", "rounds and decisions as Parquet files, played or from records"
-    ),
+    "data": Command("tienlen_data.__main__", "rounds and decisions as Parquet files, played or from records"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
-    "onnx": Command("tienlen_agents.networks.onnx_policy", "the network of an agent as a graph of ONNX"),
-    "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
-    "suite": Command("tienlen_agents.suite.__main__", "a benchmark to enter: tracks, packets, checks"),
+    "onnx": Command("tienlen_bridges.onnx_policy", "the network of an agent as a graph of ONNX"),
+    "exact": Command("tienlen_exact.__main__", "small games, solved: NashConv, equilibria"),
+    "suite": Command("tienlen_suite.__main__", "a benchmark to enter: tracks, packets, checks"),
     "train": Group(
         "train an agent",
         "ppo",
         {
             "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
             "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
-            "bc": Command("tienlen_train.bc", "behaviour cloning: the choices of a data set"),
+            "bc": Command("tienlen_data.bc", "behaviour cloning: the choices of a data set"),
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
             "belief": Command("tienlen_train.belief", "the belief network of a policy: who holds which card"),
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
@@ -86,15 +84,11 @@ COMMANDS: Final[dict[str, Command | Group]] = {
         "speed",
         {
             "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
-            "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
-            "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
             "startup": Command(
                 "tienlen_train.benchmarks.startup", "how long the first step, match or hand takes"
             ),
-            "native": Command("tienlen_train.benchmarks.native", "machine code beside Numba's, in pairs"),
-            "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
-            "nash-conv": Command("tienlen_train.benchmarks.nash_conv", "learning curves of NashConv, exact"),
-            "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
+            "nash-conv": Command("tienlen_exact.nash_conv", "learning curves of NashConv, exact"),
+            "gpu": Command("tienlen_gpu.bench", "what a GPU brings, beside the processor"),
         },
     ),
     "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),

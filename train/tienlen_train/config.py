@@ -58,7 +58,7 @@ class SelfPlayConfig(Config):
         eval_every: iterations between quick comparisons; 0 for none.
         eval_deals: deals of a quick comparison, each in all seatings.
         eval_exact: measure NashConv of the policy with each quick comparison and at the end; in small games
-            of tienlen (`tienlen_agents.exact`).
+            of tienlen (`tienlen_exact`).
         final_deals: held-out deals of the comparison at the end; 0 for none.
         checkpoint_every: iterations between checkpoints.
         seed: of everything.

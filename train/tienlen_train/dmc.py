@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_agents.settings import Range, setting
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.learner import Model, Played, advantages
 from tienlen_train.loop import training_command
+from tienlen_train.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_train.trainer import SelfPlayTrainer
 
 

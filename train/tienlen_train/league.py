@@ -40,12 +40,12 @@ from torch import Tensor
 from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
-from tienlen_agents.cluster import TaskPool
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import Network
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
+from tienlen_cluster.pool import TaskPool
+from tienlen_cluster.training import task_pool
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.cluster import task_pool
 from tienlen_train.learner import Executor
 from tienlen_train.loop import Metrics, Task, prepare_process, training_command
 from tienlen_train.opponent_pool import Snapshot

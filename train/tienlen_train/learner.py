@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.device.network import ActionNetwork, aligned, as_bfloat16
 from tienlen_agents.networks.features import Inputs
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
+from tienlen_train.network import ActionNetwork, aligned, as_bfloat16
 from tienlen_train.rollout import RolloutJob, Trajectories, rollout
 
 ItemT = TypeVar("ItemT")

@@ -27,13 +27,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
 from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
 from tienlen_train.loop import training_command
+from tienlen_train.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_train.rollout import Critic, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
 

@@ -31,7 +31,6 @@ import torch
 from torch import Tensor
 
 import tienlen_agents
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_agents.networks.features import Features, Inputs, Reader, features_of
 from tienlen_agents.networks.general import fitted_config, fitted_weights
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, log_softmax, sample
@@ -40,6 +39,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import AnyArray, ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
+from tienlen_train.network import ActionNetwork, as_bfloat16, segment_log_softmax
 
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
 Act = Callable[[Inputs], tuple[IntArray, Float32Array]]

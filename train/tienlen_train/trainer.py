@@ -29,25 +29,24 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device import cuda_machine
-from tienlen_agents.device.machine import TorchMachine
-from tienlen_agents.device.network import ActionNetwork
-from tienlen_agents.device.players import can_choose
-from tienlen_agents.exact import build, measure, policy_of, small_game
-from tienlen_agents.exact.plan import check_fits, plan
-from tienlen_agents.exact.tree import Tree
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import fitted, generalised
 from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
 from tienlen_agents.settings import several_files
+from tienlen_cluster.training import ClusterExecutor, task_pool
 from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
-from tienlen_train.cluster import ClusterExecutor, task_pool
+from tienlen_exact import build, measure, policy_of, small_game
+from tienlen_exact.plan import check_fits, plan
+from tienlen_exact.tree import Tree
+from tienlen_gpu import cuda_machine
+from tienlen_gpu.machine import TorchMachine
+from tienlen_gpu.players import can_choose
+from tienlen_gpu.rollout import DeviceActor
 from tienlen_train.config import DivergenceError, SelfPlayConfig
-from tienlen_train.device import DeviceActor
 from tienlen_train.learner import (
     DeviceTrajectories,
     Executor,
@@ -59,6 +58,7 @@ from tienlen_train.learner import (
     minibatches,
 )
 from tienlen_train.loop import Metrics, Task, progress_bar
+from tienlen_train.network import ActionNetwork
 from tienlen_train.opponent_pool import OpponentPool, Plan, plans_state, restored_plans
 from tienlen_train.rollout import PolicyWeights, RolloutJob, join, teachers_of
 from tienlen_train.runs import write_atomic, writing

@@ -216,8 +216,8 @@ def _on_device(command: Command) -> Executor:
         DeviceError: there is no device.
     """
     require("torch", "train", "--device cuda")
-    from tienlen_agents.device import cuda_machine
-    from tienlen_agents.device.arena import DeviceExecutor, why_not
+    from tienlen_gpu import cuda_machine
+    from tienlen_gpu.arena import DeviceExecutor, why_not
 
     for agent in command.agents():
         if problem := why_not(agent):
@@ -281,7 +281,7 @@ def _run(command: Command) -> int:
         if settings.device == "cuda":
             executor = _on_device(command)
         elif settings.cluster:
-            from tienlen_agents.cluster import connect  # imports ray
+            from tienlen_cluster.pool import connect  # imports ray
 
             executor = stack.enter_context(connect(settings.cluster, command.entrants))
         play = _player(command, executor)

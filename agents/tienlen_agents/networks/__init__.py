@@ -4,8 +4,8 @@
 gradients and players need neither torch nor its overhead for one decision:
 
 - `tienlen_agents.networks.inference`: compiled loops over arrays. All agents play by them. The browser runs
-  the same functions, compiled to WebAssembly; `tienlen_agents.wasm.entries` only calls them.
-- `tienlen_agents.device.network`: a torch module. `tienlen_train` trains it, and it plays on a GPU, where the
+  the same functions, compiled to WebAssembly; `tienlen_table.wasm.entries` only calls them.
+- `tienlen_train.network`: a torch module. `tienlen_train` trains it, and it plays on a GPU, where the
   loops decide if two actions are nearly equal.
 
 `Network` (in `tienlen_agents.networks.network`) holds the weights of both. `NetworkAgent` (in

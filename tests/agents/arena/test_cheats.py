@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.agents.cluster.test_arena import PoolHere
 from tests.cheats import CARDS, FULL, other_hand, wrong_cards
+from tests.extensions.cluster.test_arena import PoolHere
 from tests.high_card import HIGH_CARD, TURN
+from tests.needs import FOLDERS
 from tienlen_agents import arena
 from tienlen_agents.arena.play import Played, play_deals
-from tienlen_agents.cluster import RayExecutor
 from tienlen_agents.external.isolated import IsolatedAgent
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
+from tienlen_cluster.pool import RayExecutor
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, TienLenError
@@ -268,8 +269,7 @@ def cheats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = ["CardCheat", "Sleeps", "Raises", "Answers", "Sneaks"]
     lines = [f"{kind.lower()} = foreign_cheats:{kind}" for kind in kinds]
     (info / "entry_points.txt").write_text("[tienlen.agents]\n" + "\n".join(lines) + "\n")
-    root = Path(__file__).parents[3]
-    paths = [tmp_path, root, root / "agents", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [tmp_path, *FOLDERS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(path) for path in paths if str(path)))
 
 

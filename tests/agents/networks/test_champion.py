@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import tienlen_agents
+from research import ship
 from tests.plays import mask_of
 from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
-from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import shipped as files
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name, features_of
@@ -25,8 +25,9 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.games.tienlen import kernels, state as R
-from tienlen_train import best_response, ship
+from tienlen_train import best_response
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
+from tienlen_train.network import ActionNetwork
 
 PRESETS = sorted({preset for preset, _ in shipped()})
 EVERY_DAY = ("cardgames", "south", "thirteens")  # the others are nightly

@@ -14,7 +14,6 @@ from tests.plain_python import printed
 from tests.tienlen_env.games.thirteens.test_clauses import Deal
 from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, variant_id
 from tienlen_agents import endgame
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, Reader, features_by_name, features_of, thirteens as T
 from tienlen_agents.networks.network import NetworkConfig
@@ -27,6 +26,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games, get_rules
 from tienlen_env.games.thirteens.cards import NUM_CARDS, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_train.network import ActionNetwork, as_bfloat16
 
 FOUR = ThirteensRules(jokers=2)
 

@@ -13,7 +13,6 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
@@ -27,6 +26,7 @@ from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import game_named, get_rules, has_payments, variants_of
 from tienlen_env.games.tienlen.rules import Rules, deck_of
 from tienlen_train.learner import TrajectoryTensors
+from tienlen_train.network import ActionNetwork, as_bfloat16
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout

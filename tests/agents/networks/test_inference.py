@@ -18,7 +18,6 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.network import FORMAT, Network, NetworkConfig, first_best, log_softmax, shapes_of
@@ -26,6 +25,7 @@ from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
+from tienlen_train.network import ActionNetwork, as_bfloat16
 
 SHIPPED = list(shipped().values())
 each_shipped = pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import save_file
 
 import tienlen_agents
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16, pad_rows, segment_log_softmax
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Reader
 from tienlen_agents.networks.features.tienlen import (
@@ -26,6 +25,7 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_train.network import ActionNetwork, as_bfloat16, pad_rows, segment_log_softmax
 
 
 def a_network(rules: str = "cardgames", num_players: int | None = None, **settings: object) -> ActionNetwork:

@@ -181,8 +181,8 @@ def test_an_added_piece_changes_no_policy(with_added_pieces: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     "test",
     [
-        "tests/agents/wasm/test_wasm_agents.py::test_probabilities",
-        "tests/train/device/test_simulator.py::test_the_device_computes_the_processors_bits",
+        "tests/extensions/table/wasm/test_wasm_agents.py::test_probabilities",
+        "tests/extensions/gpu/test_simulator.py::test_the_device_computes_the_processors_bits",
         # New networks read the added pieces; their files name them.
         "tests/agents/networks/test_policy_file.py",
         "tests/agents/networks/test_general.py",

@@ -13,7 +13,6 @@ from rich.console import Console
 import tienlen_agents
 from tests.agents.search.test_search import decision_of, deviations, start, views
 from tienlen_agents.arena import match
-from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import inference
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features.tienlen_general import general_inputs
@@ -31,6 +30,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen import state as R
 from tienlen_train.belief import BeliefConfig, BeliefTrainer
 from tienlen_train.loop import train
+from tienlen_train.network import ActionNetwork
 
 SMALL = {"state_width": 16, "action_width": 8, "belief_width": 24, "prior": "none"}
 

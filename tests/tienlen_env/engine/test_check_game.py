@@ -19,7 +19,6 @@ import pytest
 
 from tests import high_card as H
 from tienlen_env.engine import check_game as compiled
-from tienlen_env.engine.backends.wasm import build
 from tienlen_env.games import registry
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.conformance import GameFaultError, check_contract
@@ -27,6 +26,7 @@ from tienlen_env.games.common.game import AnyGame, Layout
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.registry import games, register
+from tienlen_table.engine import build
 
 K = H.HIGH_CARD.kernels
 

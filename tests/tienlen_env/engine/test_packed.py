@@ -163,7 +163,7 @@ def test_bits_are_written_as_bytes_are() -> None:
 @pytest.mark.parametrize("size", [1, 64, 65, 605])
 def test_torch_expands_the_same(size: int) -> None:
     torch = pytest.importorskip("torch")
-    from tienlen_agents.device.network import unpack as unpack_tensor
+    from tienlen_train.network import unpack as unpack_tensor
 
     items = np.random.default_rng(size).integers(0, 2, (3, 2, size)).astype(np.uint8)
     words = torch.from_numpy(pack(items))

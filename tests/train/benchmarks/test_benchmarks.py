@@ -7,8 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from research import native
 from tienlen_agents.settings import ConfigError
-from tienlen_train.benchmarks import BenchConfig, chosen, native, speed, startup
+from tienlen_train.benchmarks import BenchConfig, chosen, speed, startup
 
 
 def test_rows_whose_names_contain_the_text_in_their_order() -> None:

@@ -69,8 +69,7 @@ from numba.core.compiler import Compiler  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock, require_global_compiler_lock  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 
-from tienlen_env.engine.backends.native.signatures import name_of  # noqa: E402
-from tienlen_env.engine.backends.sources import digest_of  # noqa: E402
+from tienlen_env.engine.backends.sources import digest_of, name_of  # noqa: E402
 
 if sys.platform != "win32":
     import fcntl

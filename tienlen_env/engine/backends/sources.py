@@ -185,3 +185,21 @@ def _source(function: FunctionType) -> bytes:
     marks = (function.__module__, function.__qualname__, function.__defaults__)
     text = "".join(lines[:end]).rstrip()
     return f"{marks} {is_noinline(function)}\n{text}".encode()
+
+
+def name_of(function: FunctionType) -> str:
+    """``module:name`` of a loop's function, and after a blank what its variables hold, if it has some."""
+    parts = sorted(set(_parts(function, set())))
+    if len(parts) > 1:
+        parts = sorted({part.partition(":")[0] for part in parts})
+    return " ".join([f"{function.__module__}:{function.__qualname__}", ",".join(parts)]).rstrip()
+
+
+def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
+    for cell in function.__closure__ or ():
+        value = cell.cell_contents
+        if isinstance(value, FunctionType) and value not in seen:
+            seen.add(value)
+            if "<locals>" not in value.__qualname__:
+                yield f"{value.__module__}:{value.__qualname__}"
+            yield from _parts(value, seen)

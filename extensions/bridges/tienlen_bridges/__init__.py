@@ -1,0 +1,1 @@
+"""The games as other libraries want them: OpenSpiel, JAX, PufferLib, ONNX."""

@@ -1,0 +1,1 @@
+"""Matches and training on several machines, by Ray."""

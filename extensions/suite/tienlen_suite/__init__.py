@@ -1,0 +1,31 @@
+"""A benchmark that others can enter: fixed tracks, packets that anyone can check, a leaderboard.
+
+    tienlen suite list
+    tienlen suite run AGENT --track A --out packet/
+    tienlen suite check packet/
+
+docs/leaderboard.md says how to enter. A match is a pure function of its agents and its seed, so a packet is
+checked by computing it again (`check`), and an agent's own moves by playing a sample again (`replay`).
+"""
+
+from tienlen_suite.checking import SUITES, Checked, check
+from tienlen_suite.packet import Declaration, Packet, PacketError, read_packet
+from tienlen_suite.running import Entry, replay, run
+from tienlen_suite.table import Member, Suite, Table, Track
+
+__all__ = [
+    "SUITES",
+    "Checked",
+    "Declaration",
+    "Entry",
+    "Member",
+    "Packet",
+    "PacketError",
+    "Suite",
+    "Table",
+    "Track",
+    "check",
+    "read_packet",
+    "replay",
+    "run",
+]

@@ -1,0 +1,1 @@
+"""The table: a page for people, its server, and the games and agents as WebAssembly."""

@@ -1,0 +1,219 @@
+"""What JavaScript must know of the agents and words of a game: data, in the file of the game's tables."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat, takewhile
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_agents.networks import inference
+from tienlen_agents.networks.general import fitted_config, reward_of, state_columns
+from tienlen_agents.networks.network import NetworkConfig, general_inputs
+from tienlen_agents.networks.shipped import config_of, policy_path
+from tienlen_agents.search.agent import HISTORY, SearchAgent
+from tienlen_agents.words import GameWords, words_of
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.cards import SUIT_NAME
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import game_of, variants_of
+from tienlen_table.engine import tables_of
+from tienlen_table.engine.memory import add_constant, layout_of
+from tienlen_table.wasm.entries import (
+    MAX_WORLDS,
+    new_network_memory,
+    new_search_memory,
+    rule_agents,
+    search_setup,
+)
+
+WORLDS: Final = 32  # of the agent "search", unless the page asks for more
+
+
+def history_length(game: AnyGame) -> int:
+    """The plays that a row stores for the search and the networks."""
+    return HISTORY if game.has_history else 0
+
+
+def rules_remark(rules: AnyRules) -> str:
+    """A line for the explorer of the page that says what rules of one's own are.
+
+    A record has only their digest, so the page reads it after this line, a remark for Python. It has the
+    tables of the variant, as the page has them of each preset: about 50 kB, as text.
+
+    Args:
+        rules: the variant.
+    """
+    game = game_of(rules)
+    variants = [(f"#{rules.digest()}", rules)]
+    tables = tables_of(game, variants=variants, history_length=history_length(game))
+    add_tables(game, tables, variants)
+    kept = ("game", "action_tables", "variants", "texts", "constants", "networks", "agents")
+    data = json.dumps({name: tables[name] for name in kept}, separators=(",", ":"))
+    return f"# rules {rules.digest()} {b64encode(gzip.compress(data.encode(), mtime=0)).decode()}"
+
+
+def add_tables(
+    game: AnyGame, tables: dict[str, Any], variants: Sequence[tuple[str, AnyRules]] | None = None
+) -> None:
+    """Add to `tienlen_table.engine.tables_of` what the agents need.
+
+    Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
+    (by the digest of the rules); ``constants``, contents of arrays; and in each variant
+    ``size``, ``about`` (the fields of its rules), ``facts``,
+    ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
+    game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
+    and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
+    ``payments`` (as `GameWords` says), ``reward_unit`` (the factor on the amounts in the options of a
+    search) and ``memory`` (the arrays of the search and of the network).
+
+    Args:
+        game: the game.
+        tables: its tables.
+        variants: the ``(name, rules)`` of the tables; None for `variants_of` the game.
+    """
+    variants = list(variants_of(game)) if variants is None else variants
+    words = words_of(next(iter(game.presets.values())))
+    constants: dict[str, list[int | float | str]] = {}
+    texts: dict[str, list[str]] = {}
+    networks = {}
+    searches = True
+    for (_, rules), variant in zip(variants, tables["variants"], strict=True):
+        table = game.build_table(rules)
+        variant["size"] = words.size(rules)
+        variant["about"] = words.rule_fields(rules).get("fields", {})
+        variant["next_leader"] = words.next_leader(rules)
+        variant["rounds"] = [S.NUM_ROUNDS, S.rounds_of("game", None, rules.target), S.MAX_ROUNDS]
+        variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
+        # Where an action stands for several sets of cards, the text of a play is that of its cards.
+        of_actions = [game.text.play_text(table, action, 0) for action in range(table.num_actions)]
+        for name, found in (
+            ("play_texts", None if game.has_card_choice else of_actions),
+            ("play_words", words.record_plays(rules, table)),
+        ):
+            variant[name] = None
+            if found is not None:
+                variant[name] = f"{variant['action_table']}.{name}"
+                texts[variant[name]] = found
+        variant["named_plays"] = words.named_plays(rules, table)
+        spec = np.array(variant["spec"], np.int64)
+        variant["facts"] = [fact._asdict() for fact in game.facts(rules, spec)]
+        payments = words.payment_columns(rules, spec.tolist())
+        variant["payments"] = None if payments is None else payments._asdict()
+        variant["memory"] = {}
+        try:
+            setup = search_setup(rules)
+            variant["reward_unit"] = setup.reward_unit
+            _, memory = new_search_memory(setup)
+            variant["memory"]["search"] = layout_of(memory, constants)
+        except WrongGameError:
+            searches = False
+        path = policy_path(rules)
+        if path is not None:
+            stored = config_of(path)
+            config = fitted_config(stored, rules)
+            _, memory_of_network = new_network_memory(rules, variant["row_size"], config)
+            variant["memory"]["network"] = layout_of(memory_of_network, constants)
+            networks[rules.digest()] = {
+                "file": path.name,
+                **_sources(config),
+                "fit": None if config == stored else _fit_data(stored, rules, constants),
+            }
+    tables["words"] = _words_data(game, words)
+    tables["texts"] = texts
+    tables["constants"] = constants
+    tables["networks"] = networks
+    tables["has_card_choice"] = game.has_card_choice
+    tables["agents"] = list(_agents(game, searches, bool(networks)))
+
+
+def _fit_data(
+    config: NetworkConfig, rules: AnyRules, constants: dict[str, list[int | float | str]]
+) -> dict[str, Any]:
+    """How a network is fitted to a variant (`tienlen_agents.networks.general`).
+
+    ``columns`` has, for the fields of the weights that read inputs, the network's column of each of the
+    variant's; each field in ``biases`` gets what ``rule_inputs`` add through the weights of another field.
+    The arrays are keys of `constants`.
+    """
+    from_state = _constant(state_columns(config, rules).index, constants)
+    columns = {"weights.first": from_state, "belief.first": from_state}
+    if not config.is_general:
+        return {"columns": columns, "biases": {}}
+    general = general_inputs(config.game, config.pieces)
+    return {
+        "columns": {**columns, "weights.after": _constant(general.action_columns(rules).index, constants)},
+        "biases": {"weights.first_bias": "weights.first", "belief.first_bias": "belief.first"},
+        "rule_inputs": _constant(
+            general.rule_inputs(rules, reward_of(rules))[: config.num_rule_inputs], constants
+        ),
+    }
+
+
+def _sources(config: NetworkConfig) -> dict[str, Any]:
+    """Where the fields of `NetworkMemory` come from in a policy file, and which are laid out in tiles."""
+    parts: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+        "weights": (inference.SOURCES, inference.TILED)
+    }
+    if config.belief_width:
+        parts["belief"] = (inference.BELIEF_SOURCES, inference.BELIEF_TILED)
+    return {
+        "sources": {
+            f"{part}.{k}": name for part, (sources, _) in parts.items() for k, name in sources.items()
+        },
+        "tiled": [f"{part}.{name}" for part, (_, tiled) in parts.items() for name in tiled],
+    }
+
+
+def _constant(array: npt.NDArray[Any], constants: dict[str, list[int | float | str]]) -> str:
+    return add_constant(array.dtype.name, array.tolist(), constants)  # all numbers: their count is the length
+
+
+def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
+    write = game.text.format_cards
+    texts = list(takewhile(bool, map(_card_text, repeat(write), range(63))))
+    return {
+        "record": f"{game.name}/1",
+        "card_texts": texts,
+        "card_order": [texts.index(text) for text in write((1 << len(texts)) - 1).split()],
+        "suit_texts": SUIT_NAME,
+        "reasons": words.reasons,
+        "result_column": game.columns.score if words.result_column < 0 else words.result_column,
+        "undealt_column": words.undealt_column,
+    }
+
+
+def _card_text(write: Callable[[int], str], card: int) -> str:
+    """The text of a card; empty where the game has no such card."""
+    try:
+        return write(1 << card)
+    except (ValueError, IndexError):
+        return ""
+
+
+def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:
+    from tienlen_agents import load
+    from tienlen_agents.search.champion import SearchedNetwork
+
+    yield {"name": "random", "kind": "random"}
+    for player in rule_agents(game):
+        yield {"name": player.name, "kind": "rule"}
+    if searches:
+        options = SearchAgent(worlds=WORLDS).options._asdict()
+        yield {"name": "search", "kind": "search", "options": options, "most_worlds": MAX_WORLDS}
+    if has_champion:
+        champion = load("champion")
+        assert isinstance(champion, SearchedNetwork)
+        yield {
+            "name": champion.name,
+            "kind": "search",
+            "network": True,
+            "options": champion.options._asdict(),
+            "most_worlds": MAX_WORLDS,
+        }

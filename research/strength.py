@@ -1,0 +1,219 @@
+"""The strength of every shipped agent, at every table: all presets, with every number of players.
+
+    python -m research.strength     # writes docs/strength.md; first says how long it takes
+    python -m research.strength --deals 20 --search-deals 4 --page /tmp/strength.md
+
+An agent plays alone against the game's rule-based agent in all other seats, in duplicate deals. Results are
+kept in the folder `out`; the same command goes on from them after a stop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rich.console import Console
+
+import tienlen_agents
+from tienlen_agents.arena import MatchResult, match
+from tienlen_agents.arena.chunk import BLOCK_DEALS
+from tienlen_agents.command import cpu_name
+from tienlen_agents.files import write_atomic
+from tienlen_agents.networks.features import features_by_name
+from tienlen_agents.settings import DEALS, Config, FreeText, Range, parse_args, setting
+from tienlen_env.engine.agent import check_plays
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import games, variants_of
+from tienlen_train.config import ANY_SEED, FOLDER, GAMES, command
+from tienlen_train.loop import make_console
+
+AGENTS: Final = (
+    "random",
+    "greedy",
+    "greedy_long",
+    "search",
+    "ismcts",
+    "champion:worlds=0",
+    "champion",
+    "reference",
+)
+SEARCHES: Final = ("search", "ismcts")
+CHUNK: Final = 4  # deals of a search that a process plays at a time
+LARGE: Final = 5  # a parity from here on is shown with one digit
+PAGE: Final = """\
+# Strength
+
+Every shipped agent at every table: all presets, with every number of players. The agent plays one seat, and
+the game's rule-based agent plays all others. A cell is the agent's mean result per round with its 95 %
+interval: points, or units of payments where the preset has payments. Parity is the mean result if the
+rule-based agent plays all seats. A dash means that the agent does not support this table.
+
+{deals} held-out deals, each in as many seatings as there are players ({search_deals} deals for `search` and
+`ismcts`, which take milliseconds a decision); seed {seed}; {cpu}. This command measures, and writes the page:
+
+```sh
+python -m research.strength
+```
+
+{sections}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrengthConfig(Config):
+    """Settings of the benchmark.
+
+    Attributes:
+        env: name of one game; None for every game that has a rule-based agent.
+        deals: of each match, each in as many seatings as there are players.
+        search_deals: the same for the agents that take milliseconds a decision.
+        seed: of deals and agents.
+        workers: processes.
+        out: folder of the results.
+        page: the page that is written, in Markdown.
+    """
+
+    env: str | None = setting(None, GAMES)
+    deals: int = setting(500, DEALS)
+    search_deals: int = setting(60, DEALS)
+    seed: int = setting(4_000_001, ANY_SEED)
+    workers: int = setting(1, Range(1, 1024))
+    out: str = setting("runs/strength", FOLDER)
+    page: str = setting("docs/strength.md", FreeText("a file"))
+
+
+class Table(NamedTuple):
+    """A variant, and who can play it.
+
+    Attributes:
+        preset: its name.
+        rules: with the number of players.
+        base: the rule-based agent in all other seats.
+        agents: names.
+    """
+
+    preset: str
+    rules: AnyRules
+    base: str
+    agents: tuple[str, ...]
+
+
+def tables(game: AnyGame) -> Iterator[Table]:
+    """The tables of a game, if it has a rule-based agent."""
+    base = features_by_name(game.name).eval_opponents[-1]
+    if base == "random":
+        return
+    for preset, rules in variants_of(game):
+        if rules.num_players > 1:
+            yield Table(preset, rules, base, tuple(name for name in AGENTS if _plays(name, rules)))
+
+
+def _plays(name: str, rules: AnyRules) -> bool:
+    try:
+        check_plays([tienlen_agents.load(name)], Batch(rules, 1))
+    except ValueError:
+        return False
+    return True
+
+
+def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
+    """The match of an agent alone against the base in all other seats."""
+    is_search = name in SEARCHES
+    return match(
+        name,
+        table.base,
+        rules=table.rules,
+        num_deals=config.search_deals if is_search else config.deals,
+        seed=config.seed,
+        workers=config.workers,
+        deals_per_job=CHUNK if is_search else BLOCK_DEALS,
+        out=Path(config.out) / f"{table.preset}-{table.rules.num_players}" / name.replace(":", "-"),
+    )
+
+
+def estimated_minutes(config: StrengthConfig, found: Sequence[Table]) -> float:
+    """The time of all matches, from a few deals of each agent at its first table."""
+    seconds_of: dict[str, float] = {}  # of a round
+    total = 0.0
+    for table in found:
+        for name in table.agents:
+            if name not in seconds_of:
+                match(name, table.base, rules=table.rules, num_deals=2)  # loads and compiles
+                tried = match(name, table.base, rules=table.rules, num_deals=4)
+                seconds_of[name] = tried.seconds / tried.num_games
+            deals = config.search_deals if name in SEARCHES else config.deals
+            total += deals * table.rules.num_players * seconds_of[name]
+    return total / config.workers / 60
+
+
+def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchResult]) -> float:
+    """The mean result of a seat if the base plays all seats.
+
+    Where the sum over all seats is fixed, every match has the same parity. Otherwise the base plays itself.
+    """
+    parities = {result.parity for result in found.values()}
+    return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
+
+
+def row(table: Table, names: Sequence[str], found: Mapping[str, MatchResult], parity: float) -> str:
+    """A line of Markdown; agents that cannot play this table have a dash."""
+    figure = next(result.figure for result in found.values())
+    # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
+    digits = 2 if figure == "points" and parity < LARGE else 1
+    cells = []
+    for name in names:
+        if name in found:
+            main = found[name].scores[0].main
+            cells.append(f"{main.mean:.{digits}f} ± {main.half_width:.{digits}f}")
+        else:
+            cells.append("–")
+    return f"| `{table.preset}` | {round(parity, digits):g} {figure} | {' | '.join(cells)} |"
+
+
+def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str]:
+    """The lines of a game: a table of Markdown for each number of players."""
+    found = list(tables(game))
+    if not found:
+        return []
+    some = {name for table in found for name in table.agents}
+    names = [name for name in AGENTS if name in some]
+    lines = [f"## `{game.name}`", "", f"All other seats: `{found[0].base}`.", ""]
+    for players in sorted({table.rules.num_players for table in found}, reverse=True):
+        head = ["preset", "parity", *(f"`{name}`" for name in names)]
+        lines += [f"### {players} players", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+        for table in found:
+            if table.rules.num_players == players:
+                results = {name: measure(config, table, name) for name in table.agents}
+                lines.append(row(table, names, results, parity_of(config, table, results)))
+                console.print(f"{players} players {lines[-1]}", highlight=False, markup=False)
+        lines.append("")
+    return lines
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write the page."""
+    config = parse_args(StrengthConfig, __doc__, argv)
+    console = make_console()
+    chosen = [game for game in games() if config.env in (None, game.name)]
+    minutes = estimated_minutes(config, [table for game in chosen for table in tables(game)])
+    console.print(f"about {minutes:,.0f} minutes with --workers {config.workers}", highlight=False)
+    lines = [line for game in chosen for line in section(config, game, console)]
+    page = PAGE.format(
+        deals=config.deals,
+        search_deals=config.search_deals,
+        seed=config.seed,
+        cpu=cpu_name(),
+        sections="\n".join(lines).rstrip(),
+    )
+    write_atomic(Path(config.page), page.encode())
+    console.print(f"wrote {config.page}", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""The CUDA backend without a device: in Numba's simulator, and compiled to the device's assembly code.
+
+The simulator is a setting of the whole process, so everything runs in processes of its own
+(`tests/extensions/gpu/cuda_run.py`, which also runs on a device).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app_rules import APP_RULES
+from tests.needs import needs_cuda_compiler
+from tienlen_env import Batch
+from tienlen_env.errors import DeviceError
+from tienlen_env.games.registry import game_named, games
+
+ROOT = Path(__file__).parents[3]
+PRESETS = [preset for game in games() for preset in game.presets]
+# Many rounds each, and fewer of the variants of Thirteens and of other numbers of players.
+MANY = [*game_named("tienlen").presets, "thirteens", "high_card"]
+SOME = [preset for preset in PRESETS if preset not in MANY]
+SOME += [*APP_RULES, "cardgames:2", "south:3", "north:2", "thirteens:7", "high_card:2"]
+has_compiler = importlib.util.find_spec("numba_cuda") is not None
+
+
+def run(*arguments: str, simulated: bool = True, timeout: float = 900) -> str:
+    """What `tests/extensions/gpu/cuda_run.py` prints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT, *filter(None, sys.path)]))}
+    environment.pop("NUMBA_ENABLE_CUDASIM", None)
+    if simulated:
+        environment["NUMBA_ENABLE_CUDASIM"] = "1"
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+# The simulator takes 20 seconds for each; the others are nightly.
+EVERY_DAY = ("cardgames", "north", "south_winner", "thirteens")
+
+
+@pytest.mark.parametrize("num_rounds", [25, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "preset", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_DAY)) for name in MANY]
+)
+def test_rounds_are_the_same(preset: str, num_rounds: int) -> None:
+    """More than 200 rounds every time, and 200 of each preset every night."""
+    assert "the same" in run("tests/extensions/gpu/cuda_run.py", "rounds", preset, "25", str(num_rounds))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("table", SOME)
+def test_other_tables_are_the_same(table: str) -> None:
+    assert "the same" in run("tests/extensions/gpu/cuda_run.py", "rounds", table, "15", "15")
+
+
+def test_methods() -> None:
+    done = run("tests/extensions/gpu/cuda_run.py", "methods").split()
+    expected = [
+        "illegal_actions",
+        "cheats",
+        "moving_to_and_fro",
+        "buffers",
+        "tensors",
+        "own_kernels",
+        "digests",
+        "page",
+    ]
+    if importlib.util.find_spec("torch") is None:
+        expected = [name for name in expected if name not in ("tensors", "digests", "page")]
+    assert done == expected
+
+
+# ---------------------------------------------------------------- without a device
+
+
+def test_without_a_device_the_error_says_what_to_do() -> None:
+    from numba import cuda
+
+    if cuda.is_available():
+        pytest.skip("there is a device")
+    expected = "needs an NVIDIA GPU and its driver" if has_compiler else r"pip install 'numba-cuda\[cu13\]'"
+    with pytest.raises(DeviceError, match=expected):
+        Batch("cardgames", 4, backend="cuda")
+
+
+def test_the_benchmark_says_which_rows_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    from numba import cuda
+
+    from tienlen_gpu import bench as gpu
+
+    if cuda.is_available():
+        pytest.skip("there is a device")
+    out = tmp_path / "gpu.json"
+    assert gpu.main(["--only", "packed", "--seconds", "0.01", "--runs", "2", "--out", str(out)]) == 0
+    printed, written = capsys.readouterr().out, json.loads(out.read_text())
+    assert "waits for a device" in printed
+    assert "make bench-gpu" in printed
+    rows = written["rows"]
+    assert rows["packed mask and observation"] == {"waits": True, "unit": "decisions/s", "goal": 500e6}
+    assert len(rows["CPU, one core, packed / bytes"]["packed"]) == 2
+    assert rows["CPU, all cores, packed"]["value"] > 0
+    assert written["device"] == {}
+
+
+COMPILE = """
+import sys
+from numba import types
+from tests.high_card import HIGH_CARD
+from tienlen_gpu.cuda.loops import device_loops, write_bytes, write_items
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games import registry
+
+registry.register(HIGH_CARD)
+batch = Batch(sys.argv[1])
+sizes = batch.state.rows.shape[1], batch.packed_observation_size, batch.packed_global_observation_size
+loops = device_loops(batch.game, *sizes)
+line, table = types.Array(types.int64, 1, "C"), types.Array(types.int64, 2, "C")
+rows = types.Array(types.int64, 2, "F")
+draws, flags = types.Array(types.float64, 1, "C"), types.Array(types.uint8, 1, "C")
+rewards, dones = types.Array(types.float32, 2, "C"), types.Array(types.boolean, 1, "C")
+signatures = {
+    "begin": (rows, line, line, line, line, line, line, flags),
+    "step": (rows, line, line, line, line, rewards, dones, table, table, draws, line, flags, table),
+    "sample": (rows, line, draws, line),
+    "write_masks": (rows, line, table),
+    "observe_seats": (rows, line, line, line, table),
+    "observe_all": (rows, line, line, table),
+    "count_legal": (rows, line, line),
+    "action_cards": (rows, line, line, line, line),
+}
+for name in sys.argv[2:]:
+    text = getattr(loops, name).ptx(*signatures[name])
+    assert ".target sm_90" in text and ".entry" in text, name
+    print(name, text.count("\\n"))
+if sys.argv[1] == "high_card":
+    assert ".entry" in write_bytes.ptx(table, types.int64, line, flags)
+    floats = types.Array(types.float32, 1, "C")
+    assert ".entry" in write_items.ptx(table, types.int64, types.int64, floats)
+"""
+KERNELS = [
+    "begin",
+    "step",
+    "sample",
+    "write_masks",
+    "observe_seats",
+    "observe_all",
+    "count_legal",
+    "action_cards",
+]
+
+
+def compiled(preset: str, names: list[str]) -> None:
+    done = run("-c", COMPILE, preset, *names, simulated=False).split()
+    assert done[::2] == names
+    assert all(int(lines) > 20 for lines in done[1::2])
+
+
+@needs_cuda_compiler
+def test_all_kernels_of_the_outside_game_compile() -> None:
+    compiled("high_card", KERNELS)
+
+
+@needs_cuda_compiler
+@pytest.mark.parametrize("name", ["tienlen", pytest.param("thirteens", marks=pytest.mark.nightly)])
+def test_the_step_compiles(name: str) -> None:
+    compiled(next(iter(game_named(name).presets)), ["step"])
+
+
+@needs_cuda_compiler
+@pytest.mark.nightly
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_kernel_compiles(preset: str) -> None:
+    compiled(preset, KERNELS)
+
+
+# ---------------------------------------------------------------- on a device
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_million_rounds_on_the_device(preset: str) -> None:
+    from numba import cuda
+
+    if not (has_compiler and cuda.is_available()):
+        pytest.skip("needs a device: python tests/extensions/gpu/cuda_run.py rounds PRESET 65536 1000000")
+    run(
+        "tests/extensions/gpu/cuda_run.py",
+        "rounds",
+        preset,
+        "65536",
+        "1000000",
+        simulated=False,
+        timeout=3600,
+    )
