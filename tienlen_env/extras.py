@@ -6,6 +6,35 @@ import re
 import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Final
+
+
+# The extra that a package belongs to, by the name that is imported.
+EXTRA_OF: Final = {
+    "numba": "jit",
+    "llvmlite": "jit",
+    "torch": "train",
+    "stable_baselines3": "train",
+    "sb3_contrib": "train",
+    "tensorboard": "train",
+    "openskill": "arena",
+    "jinja2": "arena",
+    "starlette": "web",
+    "uvicorn": "web",
+    "websockets": "web",
+    "ray": "cluster",
+    "numba_cuda": "cuda",
+    "pyspiel": "openspiel",
+    "open_spiel": "openspiel",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "pyarrow": "data",
+    "pandas": "data",
+    "jax": "jax",
+    "minari": "minari",
+    "pufferlib": "pufferlib",
+    "argcomplete": "completion",
+}
 
 
 class MissingExtraError(ModuleNotFoundError):
@@ -42,6 +71,14 @@ def _packages_of(extra: str, lines: list[str]) -> Iterator[str]:
                 yield from _packages_of(name, lines)
         else:
             yield wanted
+
+
+def told_of(error: ModuleNotFoundError) -> str:
+    """What is not installed and how to install it, in one line; empty if no extra has it."""
+    if isinstance(error, MissingExtraError):
+        return str(error)
+    extra = EXTRA_OF.get((error.name or "").partition(".")[0])
+    return f"the package {error.name} is not installed: {how_to_install(extra)}" if extra else ""
 
 
 def require(package: str, extra: str, purpose: str) -> None:

@@ -325,7 +325,10 @@ def reader(kind: Callable[[str], NumberT], allowed: Allowed) -> Callable[[str], 
 
 
 def field_help(config_class: type) -> dict[str, str]:
-    """The text of each field in the ``Attributes:`` sections of the docstrings of a class and its bases."""
+    """The text of each field in the ``Attributes:`` sections of the docstrings of a class and its bases.
+
+    There are none with ``python -OO``.
+    """
     found: dict[str, str] = {}
     for base in reversed(config_class.__mro__):
         section = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2]
@@ -356,7 +359,7 @@ def add_options(
         about = [] if found.words or found.kind is bool else about
         default = defaults[name]
         about += [] if default is None or default is False or default == "" else [f"default: {default}"]
-        text = helps[name].rstrip(".") + (f" ({'; '.join(about)})" if about else "")
+        text = helps.get(name, "").rstrip(".") + (f" ({'; '.join(about)})" if about else "")
         options: dict[str, Any] = {
             "dest": name,
             "default": argparse.SUPPRESS,
@@ -374,7 +377,7 @@ def add_options(
 
 def parse_args(
     config_class: type[ConfigT],
-    description: str,
+    description: str | None,
     argv: Sequence[str] | None = None,
     *,
     defaults_of: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
@@ -383,7 +386,7 @@ def parse_args(
 
     Args:
         config_class: a dataclass whose fields have defaults.
-        description: of the command; ``--help`` shows its first paragraph.
+        description: of the command; ``--help`` shows its first paragraph. None: there are no docstrings.
         argv: the arguments; None for those of the process.
         defaults_of: the values of fields that take the place of their defaults, from the fields that are
             given.
@@ -391,7 +394,7 @@ def parse_args(
     Raises:
         SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
     """
-    parser = argparse.ArgumentParser(description=description.partition("\n\n")[0])
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n\n")[0])
     add_options(parser, config_class)
     given = vars(parser.parse_args(argv))
     return make_config(parser, config_class, {**defaults_of(given), **given})

@@ -16,6 +16,7 @@ import numpy as np
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import TienLenError
+from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import AnyArray
 from tienlen_env.games.common.conformance import GameFaultError, check_contract
 from tienlen_env.games.common.game import AnyRules
@@ -111,13 +112,18 @@ def _check_in_process(name: str, preset: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if the game keeps the contract."""
+    """The command; 0 if the game keeps the contract.
+
+    Raises:
+        MissingExtraError: Numba is not installed.
+    """
     parser = argparse.ArgumentParser(
         prog="tienlen check-game", description="Check a game against the contract."
     )
     parser.add_argument("name", help="a registered game, for example of another package's entry point")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of each preset in plain Python (20)")
     options = parser.parse_args(arguments)
+    require("numba", "jit", "tienlen check-game")
     try:
         game = game_named(options.name)
         check_contract(game, options.rounds)

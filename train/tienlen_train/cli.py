@@ -96,20 +96,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
 
-# The extra that a missing package belongs to.
-_EXTRA_OF: Final = {
-    "torch": "train",
-    "stable_baselines3": "train",
-    "sb3_contrib": "train",
-    "tensorboard": "train",
-    "openskill": "arena",
-    "jinja2": "arena",
-    "starlette": "web",
-    "uvicorn": "web",
-    "ray": "cluster",
-    "pyarrow": "data",
-}
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand.
@@ -158,12 +144,10 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         with interruptible():
             code = import_module(command.module).main([*command.before, *rest])
     except ModuleNotFoundError as error:
-        extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        from tienlen_env.extras import how_to_install
+        from tienlen_env.extras import told_of
 
-        told = f"the package {error.name} is not installed: {how_to_install(extra)}"
+        if not (told := told_of(error)):
+            raise
         print(f"{typed}: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:

@@ -233,7 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments; None for those of the process.
     """
-    parser = argparse.ArgumentParser(prog=program(MODULE), description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
     complete_agents(agents_option)
     add_options(parser, CommandLine)

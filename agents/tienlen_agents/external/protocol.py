@@ -209,7 +209,8 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         The exit code.
     """
     parser = argparse.ArgumentParser(
-        prog=program("tienlen_agents.external.protocol"), description=__doc__.split("\n\n")[1]
+        prog=program("tienlen_agents.external.protocol"),
+        description=(__doc__ or "").partition("\n\n")[2],
     )
     parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')

@@ -212,7 +212,7 @@ def _page(folder: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program(MODULE), description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(

@@ -14,7 +14,7 @@ from typing import Final
 
 from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, interruptible_work, program
 from tienlen_agents.settings import Range, reader
-from tienlen_env.extras import MissingExtraError, require
+from tienlen_env.extras import require
 from tienlen_table.server.hub import AGENTS
 from tienlen_table.server.messages import MAX_BYTES
 from tienlen_table.server.store import Store, StoreError
@@ -99,6 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code.
+
+    Raises:
+        MissingExtraError: a package of the extra ``web`` is not installed.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -113,11 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for record in store.records():
             print(record, end="")
         return 0
-    try:
-        require("uvicorn", "web", "tienlen web")
-        require("starlette", "web", "tienlen web")
-    except MissingExtraError as error:
-        parser.error(str(error))
+    for package in ("uvicorn", "starlette", "websockets"):
+        require(package, "web", "the table in the browser")
     return interruptible_work(parser.prog, lambda: _serve(parser, options, store))
 
 
