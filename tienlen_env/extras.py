@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Final
 
-
 # The extra that a package belongs to, by the name that is imported.
 EXTRA_OF: Final = {
     "numba": "jit",
