@@ -27,7 +27,7 @@ Tiến lên / Thirteen: environment, agents, training
   make mutation   change what decides, line by line, and see whether a test fails; it goes on where it ended
   make weekly     ten million changed inputs, and `make mutation`: hours; both go on where they ended
   make coverage   lines and branches that the tests reach, kernels in plain Python: 40 minutes
-  make lowest     test with the lowest versions of pyproject.toml, without torch
+  make lowest     test with the lowest versions of pyproject.toml, without torch; the plain wheel, too
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
@@ -112,8 +112,9 @@ coverage: $(STAMP) $(NATIVE)
 	$(PY) -m coverage report --skip-covered
 	$(PY) -m coverage json -q -o - | $(PY) -m tests.coverage_rooms
 
-lowest: $(STAMP)
+lowest: $(STAMP) $(NATIVE)
 	$(PY) tests/lowest.py $(ARGS)
+	$(if $(ARGS),,$(PY) tests/lowest.py --plain)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

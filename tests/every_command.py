@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -45,6 +46,11 @@ WORK = {
     "cache": "",
     "check-game": "thirteens --rounds 1",
     "protocol": f"check {BOT} --rules mini --rounds 1",
+}
+# Without any extra these refuse; with the wheel of a platform the others work.
+NEED_AN_EXTRA = {
+    *("web", "league", "data", "onnx", "check-game", "bench nash-conv", "bench gpu"),
+    *(f"train {name}" for name in ("ppo", "dmc", "bc", "best-response", "belief", "league")),
 }
 LIMIT = 300  # seconds of a command
 
@@ -98,6 +104,26 @@ def run(words: list[str]) -> tuple[int, str]:
                 os.kill(child, signal.SIGTERM)
             time.sleep(0.05)
         return os.waitstatus_to_exitcode(found[1]), text_of(err).decode()
+
+
+def refusals(ends: dict[str, tuple[int, str]]) -> dict[str, str]:
+    """The package that each command lacks which refuses, in one line that says what to install.
+
+    Raises:
+        AssertionError: a command ends in another way.
+    """
+    refused = {}
+    for name, (code, text) in ends.items():
+        lines = [line for line in text.splitlines() if not line.startswith("Compiling ")]
+        assert "Traceback" not in text, (name, text)
+        if code in (0, 143):  # 143: a server that was ended
+            continue
+        assert (code, len(lines)) == (2, 1), (name, code, text)
+        assert lines[0].startswith(("tienlen: ", f"tienlen {name}: ")), lines
+        package = re.search(r"package (\w+)[\w.]*,? (?:which )?is not installed: pip install '", lines[0])
+        assert package is not None, lines
+        refused[name] = package[1]
+    return refused
 
 
 def hide(packages: list[str]) -> None:

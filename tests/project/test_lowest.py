@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from tienlen_env.engine.backends import native
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "lowest.py"
 LOWEST = runpy.run_path(str(SCRIPT))
@@ -48,9 +50,12 @@ def test_no_version_is_allowed_in_which_the_documented_safety_is_false() -> None
 
 
 @pytest.mark.nightly
-def test_the_lowest_versions_work() -> None:
+@pytest.mark.parametrize("options", [[], ["--plain"]], ids=["extras", "plain"])
+def test_the_lowest_versions_work(options: list[str]) -> None:
+    if options and native.library() is None:
+        pytest.skip("the loops are not compiled (make native)")
     done = subprocess.run(
-        [sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=False, cwd=ROOT
     )
     if done.returncode == LOWEST["RUNNER"]["NO_INDEX"]:
         pytest.skip("pip reaches no package index here")
