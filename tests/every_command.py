@@ -61,7 +61,7 @@ def every() -> list[str]:
 
     return [
         f"{name} {command}".strip()
-        for name, entry in cli.COMMANDS.items()
+        for name, entry in cli.all_commands().items()
         for command in (entry.commands if isinstance(entry, cli.Group) else [""])
     ]
 

@@ -27,11 +27,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Final
 
+from tienlen_env.doors import NAME, Door
 from tienlen_env.engine.agent import Agent, register_loader
 from tienlen_env.extras import require
 
@@ -43,19 +43,16 @@ GROUP: Final = "tienlen.agents"
 ISOLATE: Final = "isolate=1"  # an option of every agent
 MAX_NESTED: Final = 16  # agents within agents
 
-# The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
-# also works in a checkout that is not installed.
+# The agents of this package. pyproject.toml has them, too, for programs that read entry points; these also
+# work in a checkout that is not installed.
 BUILT_IN: Final = {
     "champion": "tienlen_agents.search.champion:load_champion",
     "endgame": "tienlen_agents.endgame:EndgameAgent",
-    "exact": "tienlen_exact.agent:load_exact",
     "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
     "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
     "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",
     "human": "tienlen_agents.terminal.human:HumanAgent",
     "ismcts": "tienlen_agents.search:IsmctsAgent",
-    "onnx": "tienlen_bridges.onnx_policy:OnnxAgent",
-    "openspiel": "tienlen_bridges.openspiel_agent:OpenSpielAgent",
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",
     "random": "tienlen_env.engine.agent:RandomAgent",
@@ -64,9 +61,10 @@ BUILT_IN: Final = {
     "trickster": "tienlen_agents.rule_based.trickster:TricksterAgent",
 }
 
+INSTALLED: Final = Door(GROUP, "agent", tuple(BUILT_IN))  # the agents of other packages
+
 _factories: dict[str, AgentFactory] = {}  # registered at run time
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 _BOOLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
@@ -84,7 +82,7 @@ def register(name: str, factory: AgentFactory) -> None:
     Raises:
         ValueError: a name that is taken or malformed.
     """
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise ValueError(f"agent name {name!r}: expected lower-case letters, digits and underscores")
     if name in _factories or name in BUILT_IN:
         raise ValueError(f"there is an agent {name!r} already")
@@ -93,31 +91,7 @@ def register(name: str, factory: AgentFactory) -> None:
 
 def names() -> list[str]:
     """All known names, sorted: built in, of installed packages, and registered at run time."""
-    return sorted({*BUILT_IN, *_installed(), *_factories})
-
-
-@lru_cache(maxsize=1)
-def _installed() -> dict[str, EntryPoint]:
-    """The agents of other installed packages; the names of built-in agents cannot be taken."""
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=GROUP):
-        if entry.name in BUILT_IN:
-            continue
-        if not _NAME.fullmatch(entry.name):
-            raise ValueError(
-                f"{_origin(entry)}: expected lower-case letters, digits and underscores in the name"
-            )
-        if entry.name in found and found[entry.name].value != entry.value:
-            raise ValueError(
-                f"two packages have an agent {entry.name!r}: {_origin(found[entry.name])}, {_origin(entry)}"
-            )
-        found[entry.name] = entry
-    return found
-
-
-def _origin(entry: EntryPoint) -> str:
-    package = "an unknown package" if entry.dist is None else entry.dist.name
-    return f"entry point {entry.name} = {entry.value!r} of {package}"
+    return sorted({*BUILT_IN, *INSTALLED.entries(), *_factories})
 
 
 def _factory(name: str) -> AgentFactory:
@@ -130,8 +104,8 @@ def _factory(name: str) -> AgentFactory:
         return _factories[name]
     if name in BUILT_IN:
         entry = EntryPoint(name, BUILT_IN[name], GROUP)
-    elif name in _installed():
-        entry = _installed()[name]
+    elif name in INSTALLED.entries():
+        entry = INSTALLED.entries()[name]
     else:
         raise ValueError(f"unknown agent {_shown(name)}: expected one of {', '.join(names())}")
     factory: AgentFactory = entry.load()

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.outside_packages import install
 from tienlen_agents import arena
+from tienlen_env import doors
 from tienlen_env.engine import agent as engine_agent
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
@@ -116,7 +118,10 @@ ROOT = Path(__file__).parents[2]
 def test_the_wheel_declares_the_built_in_agents():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = project["entry-points"]
-    assert groups[tienlen_agents.GROUP] == tienlen_agents.BUILT_IN
+    found = groups[tienlen_agents.GROUP]
+    assert {name: found[name] for name in tienlen_agents.BUILT_IN} == tienlen_agents.BUILT_IN
+    others = {value.partition(".")[0] for name, value in found.items() if name not in tienlen_agents.BUILT_IN}
+    assert others == {"tienlen_exact", "tienlen_bridges"}
     assert groups[engine_agent.LOADERS] == {"tienlen_agents": "tienlen_agents:load"}
 
 
@@ -139,26 +144,17 @@ class Lowest(RandomAgent):
 """
 
 
-def install(folder, module, entry_points, code=OUTSIDE):
-    """A package with metadata, as pip would lay it out."""
-    (folder / f"{module}.py").write_text(code)
-    info = folder / f"{module}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(entry_points)
-
-
 @pytest.fixture
 def outside(tmp_path, monkeypatch):
     """A folder on the import path for packages from outside."""
     monkeypatch.syspath_prepend(tmp_path)
-    tienlen_agents._installed.cache_clear()
+    doors._entries.cache_clear()
     yield tmp_path
-    tienlen_agents._installed.cache_clear()
+    doors._entries.cache_clear()
 
 
 def test_an_outside_package_adds_an_agent_by_name(outside):
-    install(outside, "outside_bots", "[tienlen.agents]\nlowest = outside_bots:Lowest\n")
+    install(outside, "outside_bots", "[tienlen.agents]\nlowest = outside_bots:Lowest\n", OUTSIDE)
     assert "lowest" in tienlen_agents.names()
     assert "outside_bots" not in sys.modules
     assert tienlen_agents.load("lowest:worlds=3").worlds == 3
@@ -169,19 +165,19 @@ def test_an_outside_package_adds_an_agent_by_name(outside):
 
 
 def test_an_outside_package_cannot_take_a_built_in_name(outside):
-    install(outside, "outside_greedy", "[tienlen.agents]\ngreedy = outside_greedy:Lowest\n")
+    install(outside, "outside_greedy", "[tienlen.agents]\ngreedy = outside_greedy:Lowest\n", OUTSIDE)
     assert tienlen_agents.load("greedy").name == "greedy"
 
 
 def test_two_packages_with_the_same_name_are_refused(outside):
-    install(outside, "outside_one", "[tienlen.agents]\nlowest = outside_one:Lowest\n")
-    install(outside, "outside_two", "[tienlen.agents]\nlowest = outside_two:Lowest\n")
+    install(outside, "outside_one", "[tienlen.agents]\nlowest = outside_one:Lowest\n", OUTSIDE)
+    install(outside, "outside_two", "[tienlen.agents]\nlowest = outside_two:Lowest\n", OUTSIDE)
     with pytest.raises(ValueError, match=r"two packages have an agent 'lowest': .* of outside_"):
         tienlen_agents.load("lowest")
 
 
 def test_a_malformed_name_of_a_package_is_refused(outside):
-    install(outside, "outside_bad", "[tienlen.agents]\nMy-Bot = outside_bad:Lowest\n")
+    install(outside, "outside_bad", "[tienlen.agents]\nMy-Bot = outside_bad:Lowest\n", OUTSIDE)
     with pytest.raises(ValueError, match="of outside_bad: expected lower-case"):
         tienlen_agents.names()
 

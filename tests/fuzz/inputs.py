@@ -42,7 +42,7 @@ from tienlen_env.single.session import Session
 from tienlen_table.server import messages
 from tienlen_table.server.messages import MessageError
 from tienlen_table.server.store import Store, StoreError
-from tienlen_train.cli import COMMANDS, Group, main as tienlen
+from tienlen_train.cli import Group, all_commands, main as tienlen
 from tienlen_train.ppo import PPOConfig
 from tienlen_train.runs import RunError, RunFolder
 
@@ -239,7 +239,7 @@ def one_file(draw: random.Random) -> None:
 @cache
 def import_commands() -> None:
     """Import all commands, so that no fork has to."""
-    for entry in COMMANDS.values():
+    for entry in all_commands().values():
         for command in entry.commands.values() if isinstance(entry, Group) else (entry,):
             import_module(command.module)
 
@@ -255,7 +255,7 @@ def options_of(command: tuple[str, ...]) -> list[str]:
 
 def commands() -> Iterator[tuple[str, ...]]:
     """The commands that end by themselves."""
-    for name, entry in COMMANDS.items():
+    for name, entry in all_commands().items():
         if isinstance(entry, Group):
             yield from ((name, each) for each in entry.commands if name != "bench")
         elif name != "web":

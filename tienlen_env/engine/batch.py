@@ -7,11 +7,12 @@ the rules determines the game (`tienlen_env.games.registry`).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple, NoReturn, Self, cast
+from typing import Final, NamedTuple, NoReturn, Self, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.doors import Door
 from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.python import Loops
 from tienlen_env.engine.checks import (
@@ -48,6 +49,9 @@ from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
 
+# Backends of other packages: called with the arguments of `Batch`.
+BACKENDS: Final = Door("tienlen.backends", "backend", get_args(BackendName))
+
 
 class LegalActions(NamedTuple):
     """The legal actions of several games, one after the other (a ragged array).
@@ -83,8 +87,8 @@ class Batch(VariantBatch):
             above 0, Tiến lên stores its play summary, too. A game without history ignores it.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         num_rounds: rounds of a game (6.5); 0: without an end; None: as the rules say.
-        backend: ``"native"``, ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
-            `tienlen_gpu.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
+        backend: ``"native"``, ``"numba"`` or ``"python"``; bit for bit the same. The backend of another
+            package (`BACKENDS`) gives a batch of its own class, for example with its games on a GPU.
         threads: threads of the numba loops; they help for num_games of several thousand and more.
 
     Attributes:
@@ -110,11 +114,10 @@ class Batch(VariantBatch):
     """
 
     def __new__(cls, *args: object, **settings: object) -> Self:
-        """A batch on the host; with ``backend="cuda"`` a `CudaBatch`, which is not a subclass."""
-        if settings.get("backend") == "cuda":
-            from tienlen_gpu.cuda.batch import CudaBatch  # it needs a compiler for devices
-
-            return cast(Self, CudaBatch(cls, *args, **settings))
+        """A batch on the host; with the backend of another package what that makes, which is no subclass."""
+        backend = settings.get("backend", "native")
+        if isinstance(backend, str) and backend not in BACKENDS.built_in:
+            return cast(Self, BACKENDS.load(backend)(*args, **settings))
         return object.__new__(cls)
 
     def __init__(
@@ -129,7 +132,7 @@ class Batch(VariantBatch):
         history_length: int = 0,
         auto_reset: bool = False,
         num_rounds: int | None = None,
-        backend: BackendName | Literal["cuda"] = "native",
+        backend: str = "native",
         threads: int = 1,
     ) -> None:
         settings = Settings(episode, reward, history, history_length, auto_reset, num_rounds)

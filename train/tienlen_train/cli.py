@@ -2,7 +2,7 @@
 """The console script ``tienlen``: one command for everything that runs in a terminal.
 
 Each subcommand calls ``main(arguments)`` of one module, which is imported only then, so ``tienlen --help`` is
-fast. ``python -m <module>`` does the same.
+fast. ``python -m <module>`` does the same. Installed packages add theirs (`tienlen_train.commands`).
 
 Tab completion, with the extra ``completion``: ``eval "$(register-python-argcomplete tienlen)"``.
 """
@@ -15,37 +15,43 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+
+TYPE_CHECKING = False  # importing `typing` would take a tenth of the help's time
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 PROGRAM: Final = "tienlen"
 
 
-class Command(NamedTuple):
+class Command:
     """A subcommand.
 
-    Attributes:
-        module: its `main` is called with the arguments.
+    Args:
+        module: its function is called with the arguments.
         help: one line.
         before: arguments that come before the user's.
+        function: its name.
+        error: why it cannot be called; empty if it can.
     """
 
-    module: str
-    help: str
-    before: tuple[str, ...] = ()
+    def __init__(
+        self, module: str, help: str, before: tuple[str, ...] = (), function: str = "main", error: str = ""
+    ) -> None:
+        self.module, self.help, self.before = module, help, before
+        self.function, self.error = function, error
 
 
-class Group(NamedTuple):
+class Group:
     """A subcommand that has subcommands.
 
-    Attributes:
+    Args:
         help: one line.
-        default: the subcommand if none is given.
+        default: the subcommand if none is given; empty for none.
         commands: by name.
     """
 
-    help: str
-    default: str
-    commands: dict[str, Command]
+    def __init__(self, help: str, default: str, commands: Mapping[str, Command]) -> None:
+        self.help, self.default, self.commands = help, default, dict(commands)
 
 
 def _arena(name: str, description: str) -> Command:
@@ -54,26 +60,17 @@ def _arena(name: str, description: str) -> Command:
 
 COMMANDS: Final[dict[str, Command | Group]] = {
     "play": Command("tienlen_agents.terminal.play", "play in the terminal, or watch agents play"),
-    "web": Command("tienlen_table.server.__main__", "play in the browser, with a server on this machine"),
     "match": _arena("match", "compare two agents: duplicate matches of all compositions"),
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
-    "puzzles": Command(
-        "tienlen_table.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
-    ),
-    "data": Command("tienlen_data.__main__", "rounds and decisions as Parquet files, played or from records"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
-    "onnx": Command("tienlen_bridges.onnx_policy", "the network of an agent as a graph of ONNX"),
-    "exact": Command("tienlen_exact.__main__", "small games, solved: NashConv, equilibria"),
-    "suite": Command("tienlen_suite.__main__", "a benchmark to enter: tracks, packets, checks"),
     "train": Group(
         "train an agent",
         "ppo",
         {
             "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
             "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
-            "bc": Command("tienlen_data.bc", "behaviour cloning: the choices of a data set"),
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
             "belief": Command("tienlen_train.belief", "the belief network of a policy: who holds which card"),
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
@@ -87,14 +84,31 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "startup": Command(
                 "tienlen_train.benchmarks.startup", "how long the first step, match or hand takes"
             ),
-            "nash-conv": Command("tienlen_exact.nash_conv", "learning curves of NashConv, exact"),
-            "gpu": Command("tienlen_gpu.bench", "what a GPU brings, beside the processor"),
         },
     ),
     "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),
     "check-game": Command("tienlen_env.engine.check_game", "check a game from outside against the contract"),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
+
+
+def all_commands() -> dict[str, Command | Group]:
+    """`COMMANDS`, and those of installed packages, which cannot take a name of these."""
+    from tienlen_train.commands import help_of, installed
+
+    found: dict[str, Command | Group] = {
+        name: Group(entry.help, entry.default, entry.commands) if isinstance(entry, Group) else entry
+        for name, entry in COMMANDS.items()
+    }
+    for name, values in installed().items():
+        module, _, function = values[0].partition(":")
+        error = f"two packages have it: {', '.join(values)}" if len(values) > 1 else ""
+        command = Command(module, error or help_of(values[0]), (), function, error)
+        first, _, second = name.partition(".")
+        place = found.setdefault(first, Group("commands of other packages", "", {}) if second else command)
+        if second and isinstance(place, Group):
+            place.commands.setdefault(second, command)
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -118,15 +132,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _find(words: list[str]) -> tuple[list[str], Command | None, list[str]]:
     """The names of the subcommand, the subcommand if there is one, and the words after it."""
-    if not words or words[0] not in COMMANDS:
+    found = _find_in(COMMANDS, words)
+    return _find_in(all_commands(), words) if found[1] is None else found
+
+
+def _find_in(
+    commands: Mapping[str, Command | Group], words: list[str]
+) -> tuple[list[str], Command | None, list[str]]:
+    if not words or words[0] not in commands:
         return [], None, words
     name, *rest = words
-    entry = COMMANDS[name]
+    entry = commands[name]
     if isinstance(entry, Command):
         return [name], entry, rest
     if rest and rest[0] in entry.commands:
         return [name, rest[0]], entry.commands[rest[0]], rest[1:]
-    if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help")):
+    if entry.default and (not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help"))):
         return [name, entry.default], entry.commands[entry.default], rest
     return [name], None, rest
 
@@ -139,10 +160,13 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
     from tienlen_agents.command import Interrupted, interruptible, show_any_text
 
     show_any_text()
+    if command.error:
+        print(f"{typed}: {command.error}", file=sys.stderr)
+        return 2
 
     try:
         with interruptible():
-            code = import_module(command.module).main([*command.before, *rest])
+            code = getattr(import_module(command.module), command.function)([*command.before, *rest])
     except ModuleNotFoundError as error:
         from tienlen_env.extras import told_of
 
@@ -179,18 +203,19 @@ def _parser(path: Sequence[str] = ()) -> argparse.ArgumentParser:
     program = " ".join([PROGRAM, *path])
     epilog = f"'{program} COMMAND --help' lists the options of a command."
     parser = argparse.ArgumentParser(prog=program, epilog=epilog)
-    entries: Mapping[str, Command | Group] = COMMANDS
+    entries: Mapping[str, Command | Group] = all_commands()
     if path:
-        group = COMMANDS[path[0]]
+        group = entries[path[0]]
         assert isinstance(group, Group)
-        parser.description = f"{group.help.capitalize()}. The default command is '{group.default}'."
+        parser.description = f"{group.help.capitalize()}."
+        parser.description += f" The default command is '{group.default}'." if group.default else ""
         entries = group.commands
     else:
         parser.description = "Tiến lên (Thirteen) and Thirteens: play, compare agents, train them."
         parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for name, entry in entries.items():
-        commands.add_parser(name, help=entry.help, add_help=False)
+        commands.add_parser(name, help=entry.help.replace("%", "%%"), add_help=False)
     return parser
 
 

@@ -1,4 +1,6 @@
-"""Networks as graphs of ONNX, for other programs, and back into the arena: the agent ``onnx``.
+"""The network of an agent as a graph of ONNX, for other programs.
+
+The agent ``onnx`` plays such a graph in the arena.
 
     tienlen onnx policy:runs/x/policy.safetensors --rules cardgames --out policy.onnx
     tienlen match onnx:policy.onnx heuristic

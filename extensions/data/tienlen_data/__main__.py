@@ -1,4 +1,4 @@
-"""The command ``tienlen data``."""
+"""Rounds and decisions as Parquet files, played or from records."""
 
 from __future__ import annotations
 

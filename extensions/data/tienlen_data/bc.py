@@ -1,4 +1,4 @@
-"""Train a policy by behaviour cloning: it learns the choices in a data set of ``tienlen data``.
+"""Behaviour cloning: a policy learns the choices in a data set of ``tienlen data``.
 
     tienlen data --agents champion:worlds=0 --rounds 24576 --out data/champion
     tienlen train bc --data data/champion

@@ -1,4 +1,4 @@
-"""The command ``tienlen exact``: NashConv of agents, equilibria and best responses of small games.
+"""Small games, solved: NashConv of agents, equilibria, best responses.
 
 tienlen exact nashconv heuristic champion:worlds=0 --rules mini
 tienlen exact solve --rules small --algorithm cfr+ --until 1e-4 --out runs/small

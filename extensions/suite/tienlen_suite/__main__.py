@@ -1,4 +1,6 @@
-"""Enter an agent in the benchmark, and check what others entered.
+"""A benchmark to enter: tracks, packets, checks.
+
+Enter an agent, and check what others entered.
 
 tienlen suite list
 tienlen suite run heuristic --track A --out packet

@@ -1,4 +1,4 @@
-"""``tienlen puzzles``: endgames of Tiến lên with exactly one winning play, mined from self-play.
+"""Endgames of Tiến lên with exactly one winning play, from self-play.
 
 A puzzle has two players left, and all other cards are played, so the player to move can deduce the other
 hand. Exactly one legal action wins (`tienlen_agents.endgame` proves it), and there are others. A line is

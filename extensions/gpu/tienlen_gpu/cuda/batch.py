@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integers
 from tienlen_env.engine.variant import KernelArrays, Settings, Variant, VariantBatch
 from tienlen_env.errors import DeviceError
@@ -38,7 +39,6 @@ class CudaBatch(VariantBatch):
     All else that a `Batch` does (`list_legal`, `payments`, `step_games`, ...) the batch of `to_host` does.
 
     Args:
-        host_type: the class of batches that `to_host` gives.
         rules: see `Batch`; all settings are the same.
         num_games: B, at least 1.
         num_players: P; None: as in the rules.
@@ -63,7 +63,6 @@ class CudaBatch(VariantBatch):
 
     def __init__(
         self,
-        host_type: Any,
         rules: Any = "cardgames",
         num_games: Any = 1,
         *,
@@ -74,7 +73,7 @@ class CudaBatch(VariantBatch):
     ) -> None:
         require_device()
         super().__init__(Variant(rules, num_players, Settings(**settings)), num_games)
-        self._host_type, self._threads = host_type, threads
+        self._threads = threads
         self._bind(self.variant.new_rows(self.num_games))
 
     def _bind(self, rows: IntArray) -> None:
@@ -94,7 +93,7 @@ class CudaBatch(VariantBatch):
         self._packed: dict[int, DeviceArray] = {}
 
     def __getattr__(self, name: str) -> NoReturn:
-        if not name.startswith("_") and hasattr(self._host_type, name):
+        if not name.startswith("_") and hasattr(Batch, name):
             raise AttributeError(f"{name} is not on the device: call it on the batch that to_host() gives")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -114,17 +113,17 @@ class CudaBatch(VariantBatch):
         new._bind(rows)
         return new
 
-    def __getstate__(self) -> tuple[Any, int, Variant, IntArray]:
-        return self._host_type, self._threads, self.variant, self._games.copy_to_host()
+    def __getstate__(self) -> tuple[int, Variant, IntArray]:
+        return self._threads, self.variant, self._games.copy_to_host()
 
-    def __setstate__(self, state: tuple[Any, int, Variant, IntArray]) -> None:
+    def __setstate__(self, state: tuple[int, Variant, IntArray]) -> None:
         require_device()
-        self._host_type, self._threads, variant, rows = state
+        self._threads, variant, rows = state
         self._adopt(variant, len(rows))
         self._bind(rows)
 
     def _host(self) -> Any:
-        return self._host_type._of(self.variant, self._games.copy_to_host(), "native", self._threads)
+        return Batch._of(self.variant, self._games.copy_to_host(), "native", self._threads)
 
     def to_host(self) -> Any:
         """A `Batch` on the host in the same positions; waits for the device.
@@ -145,7 +144,7 @@ class CudaBatch(VariantBatch):
             ValueError: another variant or number of games.
         """
         same = (
-            isinstance(host, self._host_type)
+            isinstance(host, Batch)
             and host.num_games == self.num_games
             and np.array_equal(host.variant.spec, self.variant.spec)
             and np.array_equal(host.variant.actions, self.variant.actions)

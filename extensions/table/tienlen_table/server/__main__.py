@@ -1,4 +1,4 @@
-"""``tienlen web``: the table in the browser, from a server on this machine."""
+"""Play in the browser, with a server on this machine."""
 
 from __future__ import annotations
 

@@ -1,0 +1,135 @@
+"""A package of somebody else (`tests/outside`), installed with pip, uses every door of docs/extending.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.needs import ROOT
+from tests.outside_packages import install
+from tienlen_env import doors
+from tienlen_env.doors import Door
+from tienlen_train import cli, commands
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Runs Python, or `tienlen`, where the package is installed; what it prints."""
+    site = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(site), str(ROOT / "tests" / "outside")], check=True)
+    paths = [str(site), *filter(None, sys.path)]
+
+    def run(*words: str, code: str = "") -> str:
+        command = [sys.executable, *(["-c", code] if code else ["-m", "tienlen_train.cli", *words])]
+        done = subprocess.run(
+            command, text=True, capture_output=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_command(outside: Callable[..., str]) -> None:
+    assert re.search(
+        r"openings +counts the legal plays of first hands: tienlen openings, 100 %", outside("--help")
+    )
+    assert "openings" in outside("bench", "--help")
+    assert outside("openings") == outside("bench", "openings", "cardgames")
+    listed = (
+        "from tienlen_train import cli; cli.all_commands(); import sys; print('outside_doors' in sys.modules)"
+    )
+    assert outside(code=listed) == "False\n"
+
+
+def test_a_backend(outside: Callable[..., str]) -> None:
+    code = """
+import numpy as np
+from tienlen_env import Batch
+batch, other = Batch("mini", 5, num_players=2, backend="counted"), Batch("mini", 5, num_players=2)
+for each in (batch, other):
+    each.reset(seed=1)
+actions = batch.sample(np.random.default_rng(1))
+for each in (batch, other):
+    each.step(actions)
+print(batch.num_decisions, (batch.state.rows == other.state.rows).all())
+"""
+    assert outside(code=code) == "5 True\n"
+
+
+# ---------------------------------------------------------------- what a door refuses
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the import path for packages."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for cached in (doors._entries, commands.installed, commands._places):
+        monkeypatch.setattr(
+            doors if cached is doors._entries else commands, cached.__name__, cached.__wrapped__
+        )
+    return tmp_path
+
+
+DOOR = Door("tienlen.backends", "backend", ("native",))
+
+
+def test_what_two_packages_have_is_refused_and_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("outside_one", "outside_two"):
+        install(
+            folder, module, f"[tienlen.backends]\nx = {module}:X\n[tienlen.commands]\nx = {module}:main\n"
+        )
+    with pytest.raises(ValueError, match=r"two packages have a backend 'x': .*outside_one.*outside_two"):
+        DOOR.load("x")
+    assert cli.main(["x"]) == 2
+    assert capsys.readouterr().err == "tienlen x: two packages have it: outside_one:main, outside_two:main\n"
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+
+
+def test_a_built_in_name_cannot_be_taken(folder: Path) -> None:
+    taken = "play = outside:x\ntrain.ppo = outside:x\n"
+    install(folder, "outside", f"[tienlen.backends]\nnative = outside:X\n[tienlen.commands]\n{taken}")
+    assert "native" not in DOOR.entries()
+    found = cli.all_commands()
+    assert found["play"] is cli.COMMANDS["play"]
+    assert cli._find(["train", "ppo"])[1] is cli._find_in(found, ["train", "ppo"])[1]
+
+
+def test_a_package_that_is_not_there_breaks_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A clone without an extension has its entry points all the same."""
+    install(folder, "outside", "[tienlen.backends]\nx = outside.y:X\n[tienlen.commands]\nx = outside:main\n")
+    (folder / "outside.py").unlink()
+    assert "x" not in DOOR.entries()
+    assert "x" not in cli.all_commands()
+    with pytest.raises(ValueError, match="backend='x': expected one of native"):
+        DOOR.load("x")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["x"])
+    assert end.value.code == 2
+
+
+def test_malformed_entries_break_no_help(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    right = "fine = outside:main\nnew.one = outside:main\n"
+    lines = f"[tienlen.commands]\nodd\n= x:y\n# a = b:c\n{right}[other]\nb = c:d\n"
+    install(folder, "outside", lines, '"""Takes 5 %s \x1b[31m of it."""\n')
+    (folder / "outside-1.0.dist-info" / "entry_points.txt").write_bytes(lines.encode() + b"\xff")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--help"])
+    assert end.value.code == 0
+    out = capsys.readouterr().out
+    assert "takes 5 %s [31m of it" in out
+    assert "\x1b" not in out
+    assert "odd" not in out
+    with pytest.raises(SystemExit) as end:
+        cli.main(["new", "--help"])
+    assert "one" in capsys.readouterr().out
