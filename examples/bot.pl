@@ -13,8 +13,8 @@ my $ranks = "3456789TJQKA2";
 # What a play costs, as a number: less is better. A lead of many cards costs less than one of few.
 sub price {
     my ($play, $is_lead, $is_late) = @_;
+    return 500 if $play eq "" || $play eq "declare";    # the pass; an instant win, which is the only legal play
     my @cards = split / /, $play;
-    return 500 if !@cards;    # the pass
     my %of_rank;
     $of_rank{ substr $_, 0, 1 }++ for @cards;
     my ($top) = sort { $b <=> $a } map { index $ranks, $_ } keys %of_rank;

@@ -25,16 +25,16 @@ def strength(card):
 
 def price(play):
     """What a play costs: the pass most, then 2s and four of a kind, then high cards, then many cards."""
-    cards = play.split()
-    if not cards:
+    if play in ("", "declare"):  # the pass; the declaration of an instant win, which is the only legal play
         return (2,)
+    cards = play.split()
     ranks = [card[0] for card in cards]
     dear = "2" in ranks or (len(cards) == 4 and len(set(ranks)) == 1)
     return (1 if dear else 0, max(map(strength, cards)), len(cards))
 
 
 def choose(position):
-    """Choose one of the legal plays. Each is a text like "3s 3h"; "" is the pass.
+    """Choose one of the legal plays. Each is a text like "3s 3h", or a word; "" is the pass.
 
     A position also has your `seat` and `hand`, the `table` and its `owner`, the seats that have `passed`, and
     by seat the `counts` of cards left, the cards `played`, the `places` taken and the `scores`.

@@ -1,9 +1,14 @@
-"""Cards that cheats play instead of an action's own, for all places that judge."""
+"""Cards that cheats play instead of an action's own, for all places that judge; agents of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import pytest
+
+from tests.needs import FOLDERS
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.batch import Batch
 
@@ -45,3 +50,19 @@ def wrong_cards(batch: Batch, action: int) -> list[int]:
     found = {make(own, hand, other_hand(row, batch), played) for make in CARDS.values() if hand}
     is_refused = per_game(batch.game).is_refused_with
     return [cards for cards in found if is_refused(row, spec.tolist(), fields.tolist(), action, cards)]
+
+
+def install_agents(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str, kinds: Sequence[str]) -> None:
+    """A package with some classes as agents, by their names in lower case, which other processes find, too.
+
+    Each call needs a folder of its own.
+    """
+    module = f"foreign_{folder.name}"
+    (folder / f"{module}.py").write_text(source)
+    info = folder / "foreign_agents-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-agents\nVersion: 1\n")
+    lines = [f"{kind.lower()} = {module}:{kind}" for kind in kinds]
+    (info / "entry_points.txt").write_text("[tienlen.agents]\n" + "\n".join(lines) + "\n")
+    paths = [folder, *FOLDERS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(path) for path in paths if str(path)))

@@ -63,6 +63,7 @@ needs_openspiel = _needs(_without_openspiel)
 needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
 needs_jax = _needs(_without_jax)
 needs_perl = _needs(None if _has_perl() else "perl with JSON::PP")
+needs_cc = _needs(None if shutil.which("cc") else "a C compiler (cc)")
 needs_onnx = _needs(
     None
     if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime")

@@ -4,6 +4,7 @@ Names, addresses, records, the words of a program: whoever shows one calls the f
 is shown. No text is trusted because an earlier place has looked at it.
 
     printable       a line in a terminal, a log or an error
+    READABLE        an encoding that lacks some signs, such as ASCII (``str.encode(encoding, READABLE)``)
     markup          HTML, an attribute in HTML, and both inside Markdown
     spreadsheet     a cell of a CSV file
     is_plain        whether people see all of a name, and cannot take it for another one
@@ -12,6 +13,7 @@ is shown. No text is trusted because an earlier place has looked at it.
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from typing import Final
@@ -20,6 +22,27 @@ from typing import Final
 def printable(text: str) -> str:
     """The text on one line: control characters would break a terminal, and are not allowed in XML."""
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+READABLE: Final = "tienlen_readable"  # an error handler: cards as 3s, lines as -, letters without their marks
+_ASCII: Final = {
+    "♠": "s", "♣": "c", "♦": "d", "♥": "h", "▒": "#", "►": ">", "▲": "^", "▼": "v", "─": "-", "━": "-",
+    "·": "-", "–": "-", "—": "-", "−": "-", "×": "x", "±": "+-", "→": "->", "≥": ">=", "≤": "<=", "µ": "u",
+    "½": "1/2", "đ": "d", "Đ": "D", "’": "'", "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def _readable(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding lacks, in ASCII; a sign without a form in ASCII becomes an escape."""
+    assert isinstance(error, UnicodeEncodeError)
+    found = []
+    for sign in error.object[error.start : error.end]:
+        base = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()  # e of ế
+        found.append(_ASCII.get(sign) or base or sign.encode("ascii", "backslashreplace").decode())
+    return "".join(found), error.end
+
+
+codecs.register_error(READABLE, _readable)
 
 
 def markup(text: str) -> str:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Final
 
 from tienlen_env.doors import NAME, Door
-from tienlen_env.engine.agent import Agent, register_loader
+from tienlen_env.engine.agent import Agent, AgentCode, register_loader
 from tienlen_env.extras import require
 
 __all__ = ["load", "names", "register"]
@@ -125,8 +125,10 @@ def load(text: str) -> Agent:
         ValueError: an unknown name or option, a missing argument, or a value that cannot be converted; the
             message lists the valid ones. Also a policy's file that is damaged.
         FileNotFoundError: a policy's file does not exist.
+        AgentError: the agent's own code tried to end the program.
     """
-    return _load(text, 0)
+    with AgentCode(text):
+        return _load(text, 0)
 
 
 def _shown(text: str) -> str:

@@ -23,6 +23,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, TypeVar
 
+from tienlen_env.engine.agent import AgentError
+from tienlen_env.texts import READABLE
+
 T = TypeVar("T")
 
 CONSOLE_SCRIPT: Final = "tienlen"
@@ -102,10 +105,10 @@ def code_digest(*packages: str) -> str:
 
 
 def show_any_text() -> None:
-    """Write what the terminal's encoding lacks as escapes, so that no result is lost (``LC_ALL=C``)."""
+    """Write what the terminal's encoding lacks in ASCII, so that no result is lost (``LC_ALL=C``)."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=READABLE)
 
 
 def with_bar(items: Iterable[T], description: str, total: int) -> Iterable[T]:
@@ -126,6 +129,7 @@ def complete_agents(action: argparse.Action) -> None:
 
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_MAY_EXIT: Final = ("argparse", "tienlen_", "uvicorn")  # modules that end a command by `sys.exit`
 
 
 class Interrupted(KeyboardInterrupt):
@@ -156,6 +160,9 @@ def interruptible() -> Iterator[None]:
     after the block. A process that was forked inside the block has the system's handlers: it ends at once and
     prints nothing. In another thread than the main one the block changes nothing, because Python allows
     handlers in the main thread only.
+
+    Raises:
+        AgentError: code of other people called `sys.exit`, which would end the command in silence.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -172,10 +179,25 @@ def interruptible() -> Iterator[None]:
     before = {signum: signal.signal(signum, interrupt) for signum in SIGNALS}
     try:
         yield
+    except SystemExit as error:
+        if place := _place_outside(error):
+            code = "" if error.code is None else repr(error.code)
+            raise AgentError(f"{place}, called sys.exit({code}); an agent must not") from error
+        raise
     finally:
         for signum, handler in before.items():
             # None: installed by other code than Python's, which cannot be named here.
             signal.signal(signum, signal.SIG_DFL if handler is None else handler)
+
+
+def _place_outside(error: SystemExit) -> str:
+    """Where code of other people raised it; empty for a command's own end."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_globals.get("__name__", "").startswith(_MAY_EXIT):
+        return ""
+    return f"{last.tb_frame.f_code.co_filename}, line {last.tb_lineno}"
 
 
 def interruptible_work(prog: str, work: Callable[[], int], saved: Callable[[], str] = lambda: "") -> int:

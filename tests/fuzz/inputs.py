@@ -94,8 +94,9 @@ def changed_bytes(draw: random.Random, data: bytes) -> bytes:
 def requests() -> list[Any]:
     """A question to a program in each of some games."""
     found = []
-    for rules in ("cardgames", "foicica", "north", "thirteens", "thirteens_manual"):
-        session = Session(rules, 3, whole_game=False)
+    games = [(rules, 3) for rules in ("cardgames", "foicica", "north", "thirteens", "thirteens_manual")]
+    for rules, key in (*games, ("south", 8)):  # the last one has an instant win
+        session = Session(rules, key, whole_game=False)
         (request,) = play_requests(session.agent_view(), [0], lambda _: (1, 1))
         found.append((session, request, session.batch.state.rows.copy()))
     return found
@@ -129,7 +130,9 @@ def one_message(draw: random.Random) -> None:
     if kind == 1:
         line = changed_text(draw, ANSWER).encode("utf-8", "surrogatepass")
         with contextlib.suppress(Failure):
-            validate_answer(request, read_message(line).get("cards"), session.rules)
+            play = validate_answer(request, read_message(line).get("cards"), session.agent_view())
+            if session.batch.variant.judge(session.batch.state.rows[0], *play):
+                raise FaultError(f"{line!r} is taken for a legal play")
         return
     text = changed_text(draw, draw.choice(request.message["legal"]))
     try:

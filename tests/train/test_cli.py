@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import re
@@ -51,6 +52,21 @@ def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> Non
     assert caught.value.code == 0
     out = capsys.readouterr().out
     assert out.startswith(f"usage: {' '.join(['tienlen', *words])} [-h]")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)
+def test_help_is_readable_in_every_encoding(
+    words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*words, "--help"])
+    sys.stdout.flush()
+    assert caught.value.code == 0
+    assert re.search(rb"\\[ux][0-9a-f]{2}", written.getvalue()) is None
+    assert words or written.getvalue().decode(encoding).startswith("usage: tienlen [-h]")
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
@@ -199,7 +215,8 @@ def test_completion(tmp_path: Path) -> None:
 
 def test_text_that_the_terminal_lacks_is_escaped(tmp_path: Path) -> None:
     """A match is not lost because ``LC_ALL=C`` cannot write its table."""
-    code = "from tienlen_agents.command import show_any_text; show_any_text(); print(chr(0x1ebf), chr(177))"
+    codes = "0x1ebf, 177, 0x4e00, 0xdc80"  # the last two have no form in ASCII
+    code = f"from tienlen_agents.command import show_any_text; show_any_text(); print(*map(chr, [{codes}]))"
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, check=True)
-    assert done.stdout.split() == [b"\\u1ebf", b"\\xb1"]
+    assert done.stdout.split() == [b"e", b"+-", b"\\u4e00", b"\\udc80"]

@@ -22,9 +22,11 @@ its metadata (to add agents, not a loader, use the entry-point group ``tienlen.a
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.metadata import entry_points
+from types import TracebackType
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -128,7 +130,8 @@ def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
         if game != batch.game.name:
             raise WrongGameError(f"agent {agent.name!r} plays {game}, not {batch.game.name}")
         if isinstance(agent, ParticularAgent):
-            agent.check_rules(batch.rules)
+            with AgentCode(agent.name):
+                agent.check_rules(batch.rules)
 
 
 @runtime_checkable
@@ -154,10 +157,49 @@ def history_of(agents: Iterable[Agent]) -> int:
 
 def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:
     """An agent's plays with their cards; see `CardAgent.act_cards`."""
-    if isinstance(agent, CardAgent):
-        return agent.act_cards(view)
-    actions = agent.act(view)
+    with AgentCode(agent.name):
+        if isinstance(agent, CardAgent):
+            return agent.act_cards(view)
+        actions = agent.act(view)
     return actions, view.cards_of(actions)
+
+
+class AgentError(TienLenError):
+    """An agent's own code has tried to end the program: it called `sys.exit`, or raised the like."""
+
+
+class AgentCode:
+    """``with AgentCode(agent.name): ...``: what an agent's own code raises to end the program is its fault.
+
+    `SystemExit` and other exceptions that are not an `Exception` become an `AgentError`, which names the
+    agent; a caller would end with exit code 0 and without results. A person's Ctrl-C passes.
+
+    Args:
+        name: of the agent.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raise an `AgentError` in place of what ends the program."""
+        if error is None or isinstance(error, Exception) or _is_by_a_person(error):
+            return
+        raise AgentError(f"agent {self._name!r} tried to end the program: {error!r}") from error
+
+
+def _is_by_a_person(error: BaseException) -> bool:
+    """Whether Ctrl-C, or a handler of it, may have raised an error."""
+    if type(error) is KeyboardInterrupt:  # of a subclass if a command has a handler of its own
+        return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return isinstance(error, KeyboardInterrupt)
 
 
 class RandomAgent:

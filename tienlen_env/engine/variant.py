@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.checks import as_index, as_integers
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Spec
 from tienlen_env.games.common.cards import describe_cards
-from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Layout, PaymentReader
+from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Layout, PaymentReader, Refusal
 from tienlen_env.games.common.spec import Episode, num_words
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import game_of, get_rules, has_payments
@@ -118,6 +119,27 @@ class Variant:
     def payments(self) -> PaymentReader[AnyRules] | None:
         """The game's reader of payments; None for variants without them."""
         return self.game.payments if has_payments(self.rules) else None
+
+    @cached_property
+    def _numbers(self) -> tuple[Spec, ActionFields]:
+        """`spec` and `actions` as lists, which plain Python reads faster than arrays."""
+        return self.spec.tolist(), self.actions.tolist()
+
+    def judge(self, row: IntArray, action: int, cards: int) -> Refusal | None:
+        """Why the seat to act may not play an action with exactly these cards; None if it may.
+
+        Args:
+            row: int64 (ROW,), a game that is not over.
+            action: any number.
+            cards: any number.
+        """
+        state, (spec, actions) = row.tolist(), self._numbers
+        if not per_game(self.game).is_refused_with(state, spec, actions, action, cards):
+            return None
+        table = self.action_table
+        if not 0 <= action < table.num_actions:
+            return Refusal(f"action {action}: expected 0..{table.num_actions - 1}")
+        return self.game.text.why_refused(table, state, action, cards)
 
     def refusal(self, row: IntArray, game: int, action: int, cards: int | None = None) -> IllegalPlayError:
         """The error of an action that is not legal, or not with its cards.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TextIO
 
 from tienlen_env.rendering.view import BACK, PlainView, face, with_symbol
-from tienlen_env.texts import printable
+from tienlen_env.texts import READABLE, printable
 
 COLUMNS: Final = 78
 NAME_COLUMNS: Final = 14  # of a player
@@ -86,13 +86,15 @@ def _table(view: PlainView) -> Iterator[str]:
 
 
 def for_stream(text: str, stream: TextIO) -> str:
-    """The text as it is written to a stream.
+    """The text as it is written to a stream, in characters that its encoding has (`READABLE`).
 
     Args:
         text: with ANSI codes.
         stream: to a terminal, colours are left out if ``NO_COLOR`` is set (https://no-color.org); to anything
             else, a file or a pipe, all codes are left out.
     """
+    encoding = stream.encoding or "utf-8"
+    text = text.encode(encoding, READABLE).decode(encoding)
     if not stream.isatty():
         return re.sub("\033\\[[0-9;]*[A-Za-z]", "", text)
     if os.environ.get("NO_COLOR"):

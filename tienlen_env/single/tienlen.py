@@ -98,7 +98,8 @@ def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Pla
 def picture(batch: Batch, game: int = 0, **settings: Any) -> TableView:
     """The picture of a game of Tiến lên; arguments as of `tienlen_env.single.painter.picture`."""
     view = cast(TableView, painter.picture(batch, game, **settings))
-    return replace(view, declares=bool(cast(State, batch.state).must_declare[game]))
+    is_seen = view.turn >= 0 and view.face_up[view.turn]  # who must declare is known by the hand alone
+    return replace(view, declares=is_seen and bool(cast(State, batch.state).must_declare[game]))
 
 
 class Round(BaseRound[Rules, Play]):

@@ -125,6 +125,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complete()
     path, command, rest = _find(words)
     if command is None:
+        if not (sys.stdout.encoding or "").lower().startswith("utf"):  # importing it takes a moment
+            from tienlen_agents.command import show_any_text
+
+            show_any_text()
         _parser(path).parse_args(rest)  # prints the help or an error, and exits
         return 2
     return _call(path, command, rest)
@@ -158,6 +162,7 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
     program = PROGRAM if command.before else typed
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
     from tienlen_agents.command import Interrupted, interruptible, show_any_text
+    from tienlen_env.engine.agent import AgentError
 
     show_any_text()
     if command.error:
@@ -178,6 +183,9 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         what = str(error) if isinstance(error, Interrupted) else "interrupted"
         print(f"{typed}: {what}", file=sys.stderr)
         return error.exit_code if isinstance(error, Interrupted) else 130
+    except AgentError as error:
+        print(f"{typed}: {error}", file=sys.stderr)
+        return 1
     except MemoryError as error:  # NumPy says how much it asked for, Python says nothing
         detail = f": {error}" if str(error) else ""
         print(f"{typed}: there is not enough memory{detail}", file=sys.stderr)

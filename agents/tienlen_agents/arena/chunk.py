@@ -19,7 +19,7 @@ from numpy.random import SeedSequence
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, Played, by_reason, play_deals
 from tienlen_agents.endgame import can_solve, open_endings, solver_of
-from tienlen_env.engine.agent import Agent, View
+from tienlen_env.engine.agent import Agent, AgentCode, View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.base import AnyRound, round_type
@@ -212,7 +212,7 @@ def _forfeits(values: Mapping[str, object], shape: ChunkShape) -> tuple[tuple[Fo
             match entry:
                 case [str(), int(number), str()] if type(number) is int and 1 <= number <= most:
                     continue
-            raise ValueError(f"forfeits: expected lists of [reason, rounds, example], 1..{most} rounds")
+            raise ValueError(f"forfeits: expected lists of [reason, seats, example], 1..{most} seats")
     return tuple(tuple(Forfeits(*entry) for entry in one) for one in found)
 
 
@@ -239,7 +239,8 @@ def play_chunk(
         ValueError: a round has more than `MAX_POINTS` points, or units of payments.
     """
     for index, agent in enumerate(agents):
-        agent.reset(seed_of(job, index))
+        with AgentCode(agent.name):
+            agent.reset(seed_of(job, index))
     games = games_of(job)
     counter = None
     if job.blunder_deals > job.first_deal and can_solve(job.rules):

@@ -114,10 +114,14 @@ class ProcessExecutor:
                     if not waiting:
                         break
                     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                        yield waiting.pop(future), future.result()
+                        chunk = future.result()
+                        yield waiting.pop(future), chunk
             except BrokenProcessPool as error:
+                played = dict.fromkeys(" v. ".join(task.names) for task in waiting.values())
                 raise ArenaRunError(
-                    "a worker process of the arena died; a run with `out` resumes from its last chunk"
+                    f"a worker process of the arena died while it played {' or '.join(played)}: too little "
+                    "memory, or an agent that ends its process (isolate=1 shows which); a run with `out` "
+                    "resumes from its last chunk"
                 ) from error
             except BaseException:  # Ctrl-C, or a chunk cannot be saved: the tasks in work are not needed
                 for worker in set(multiprocessing.active_children()) - others:

@@ -10,7 +10,7 @@ slots and meets every other agent equally often. The result has three parts:
   payments) in match-ups of the two only. Unlike one number
   per agent it can show cycles: A above B, B above C, C above A.
 
-Every forfeit of a program lifts the others at its match-ups. So a program that forfeits too many rounds
+Every forfeit of a program lifts the others at its match-ups. So a program that forfeits too many seats
 (`FailedAgent`) is left out of all three, with its match-ups; those that remain are the league of the others.
 """
 

@@ -134,7 +134,7 @@ def page(report: RunResults) -> str:
         has_long_programs=bool(report.long_programs),
         records=_records(report),
         num_records=sum(len(result.records) for result in results),
-        forfeits=[(where, name, f.num_rounds, f.reason, f.example) for where, name, f in report.forfeits],
+        forfeits=[(where, name, f.num_seats, f.reason, f.example) for where, name, f in report.forfeits],
         versions=versions(),
         code=code_digest(),
     )

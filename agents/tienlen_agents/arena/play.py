@@ -11,7 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, check_plays, history_of
+from tienlen_env.engine.agent import (
+    Agent,
+    AgentCode,
+    CardAgent,
+    FallibleAgent,
+    Forfeit,
+    View,
+    check_plays,
+    history_of,
+)
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import IntArray
@@ -21,16 +30,16 @@ from tienlen_env.texts import printable
 
 
 class Forfeits(NamedTuple):
-    """Rounds that an agent forfeited for one reason (see `FallibleAgent`).
+    """Seats of rounds that an agent forfeited for one reason (see `FallibleAgent`).
 
     Attributes:
         reason: a few words.
-        num_rounds: number of rounds.
+        num_seats: how many: an agent with three seats can forfeit three in one round.
         example: details of the first one.
     """
 
     reason: str
-    num_rounds: int
+    num_seats: int
     example: str
 
 
@@ -91,6 +100,7 @@ def play_deals(
 
     Raises:
         IllegalPlayError: an agent chose an action or cards that are not legal; the message names the agent.
+        AgentError: an agent tried to end the program.
         TienLenError: a round does not end (`Game.max_decisions`).
         ValueError: seats of a wrong shape or with invalid indices, or an answer that is not int (n,).
     """
@@ -121,10 +131,11 @@ def play_deals(
                 view = View(batch, mine)
                 begin = time.perf_counter()
                 exact, card_agent = None, by_cards[index]
-                if card_agent is None:
-                    answer: object = agent.act(view)
-                else:
-                    answer, exact = card_agent.act_cards(view)
+                with AgentCode(agent.name):
+                    if card_agent is None:
+                        answer: object = agent.act(view)
+                    else:
+                        answer, exact = card_agent.act_cards(view)
                 seconds[index] += time.perf_counter() - begin
                 chosen = actions[mine] = _answer(agent, answer, len(mine))
                 if cards is not None:
@@ -150,14 +161,8 @@ def play_deals(
             before, running = cards_left, batch.state.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
-    forfeits = tuple(
-        by_reason(Forfeits(printable(f.reason), 1, f.detail) for f in agent.take_forfeits())
-        if isinstance(agent, FallibleAgent)
-        else ()
-        for agent in agents
-    )
     units = batch.balances() if batch.has_payments else None
-    return Played(batch.state.places.copy(), batch.scores(), units, decisions, seconds, forfeits)
+    return Played(batch.state.places.copy(), batch.scores(), units, decisions, seconds, forfeits_of(agents))
 
 
 def _answer(agent: Agent, values: object, number: int) -> IntArray:
@@ -172,12 +177,24 @@ def _answer(agent: Agent, values: object, number: int) -> IntArray:
     return found.astype(np.int64)
 
 
+def forfeits_of(agents: Sequence[Agent]) -> tuple[tuple[Forfeits, ...], ...]:
+    """What each agent has forfeited since it was last asked for it, by reason."""
+    found: list[tuple[Forfeits, ...]] = []
+    for agent in agents:
+        taken: list[Forfeit] = []
+        if isinstance(agent, FallibleAgent):
+            with AgentCode(agent.name):
+                taken = agent.take_forfeits()
+        found.append(by_reason(Forfeits(printable(f.reason), 1, f.detail) for f in taken))
+    return tuple(found)
+
+
 def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
     """Merge forfeits of the same reason, in order of appearance, with the first example."""
     found: dict[str, Forfeits] = {}
     for more in forfeits:
         known = found.get(more.reason)
-        found[more.reason] = more if known is None else known._replace(num_rounds=known[1] + more[1])
+        found[more.reason] = more if known is None else known._replace(num_seats=known[1] + more[1])
     return tuple(found.values())
 
 
@@ -198,9 +215,10 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
         batch.step(batch.sample(rng))
     for agent in agents:
         if not isinstance(agent, FallibleAgent):
-            agent.reset(0)
-            for position in positions[:2] + positions[2:][-8:]:
-                agent.act(View(position))
+            with AgentCode(agent.name):
+                agent.reset(0)
+                for position in positions[:2] + positions[2:][-8:]:
+                    agent.act(View(position))
 
 
 class Latency(NamedTuple):
@@ -257,7 +275,8 @@ def latency(
         if not times or batch.state.turn[0] < 0:
             batch.deal(rng.integers(2**63, size=1))
         start = time.perf_counter()
-        chosen = np.asarray(agent.act(View(batch, [0])))
+        with AgentCode(agent.name):
+            chosen = np.asarray(agent.act(View(batch, [0])))
         times.append(1000 * (time.perf_counter() - start))
         batch.step(chosen)
     return Latency(

@@ -29,7 +29,7 @@ import tienlen_agents
 from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
-from tienlen_agents.command import complete_agents, program, with_bar
+from tienlen_agents.command import complete_agents, program, show_any_text, with_bar
 from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search import SearchAgent
@@ -44,7 +44,7 @@ from tienlen_agents.settings import (
     setting,
     settings_of,
 )
-from tienlen_env.engine.agent import Agent, View
+from tienlen_env.engine.agent import Agent, AgentCode, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
@@ -159,8 +159,10 @@ def regret(agent: Agent, decisions: Batch, losses: Sequence[FloatArray], thresho
         losses: of `judged`.
         threshold: for the share, in the unit of the reward.
     """
-    agent.reset(0)
-    return regret_of_choices(agent.name, agent.act(View(decisions)), decisions, losses, threshold)
+    with AgentCode(agent.name):
+        agent.reset(0)
+        chosen = agent.act(View(decisions))
+    return regret_of_choices(agent.name, chosen, decisions, losses, threshold)
 
 
 def regret_of_choices(
@@ -233,6 +235,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments; None for those of the process.
     """
+    show_any_text()
     parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
     complete_agents(agents_option)

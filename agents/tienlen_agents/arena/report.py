@@ -28,7 +28,7 @@ from tienlen_env.texts import spreadsheet
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _csv_row(result: MatchResult, score: Score, num_places: int, *, with_units: 
         "variance_ratio": score.variance_ratio,
         "decisions": score.decisions,
         "seconds": score.seconds,
-        "forfeits": sum(forfeits.num_rounds for forfeits in score.forfeits),
+        "forfeited_seats": sum(forfeits.num_seats for forfeits in score.forfeits),
         "blunders_per_100": None if score.blunders is None else score.blunders.mean,
         "endings_judged": score.endings,
         "num_deals": result.num_deals,

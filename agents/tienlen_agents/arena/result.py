@@ -1,10 +1,10 @@
 """Results: of a match-up, of a league, and of a whole run. Data only; `report.Report` adds the outputs.
 
-An agent has failed if it is a program that forfeited too many of its rounds. A fixed rule plays forfeited
-rounds, and it plays badly. If a tenth of its rounds are forfeited, an average agent loses about 0.15 of its
-1.5 points: more than the interval of an ordinary match. So above `MAX_FORFEITS` the figures of a match-up
-show the failures rather than the play of its agents, also for the opponents. Commands then end with exit code
-1, and a league does not rate the agent.
+An agent has failed if it is a program that forfeited too many of its seats of rounds. A fixed rule plays
+forfeited seats, and it plays badly. If a tenth of its seats are forfeited, an average agent loses about 0.15
+of its 1.5 points: more than the interval of an ordinary match. So above `MAX_FORFEITS` the figures of a
+match-up show the failures rather than the play of its agents, also for the opponents. Commands then end with
+exit code 1, and a league does not rate the agent.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Score(Figures):
         variance_ratio: of the main figure, see `stats.variance_ratio`.
         decisions: number of decisions.
         seconds: time for them.
-        forfeits: forfeited rounds, by reason.
+        forfeits: forfeited seats of rounds, by reason.
         blunders: per 100 counted decisions in solved endgames; None if no decision counted.
         endings: number of counted decisions.
     """
@@ -311,12 +311,12 @@ def figures_of(name: str, parts: Sequence[Part]) -> Figures:
 
 
 class FailedAgent(NamedTuple):
-    """An agent that forfeited more rounds than allowed.
+    """An agent that forfeited more seats of rounds than allowed.
 
     Attributes:
         name: of the agent.
         where: title of the match-up, or the league.
-        share: forfeited rounds, as a share of its rounds.
+        share: forfeited seats of rounds, as a share of its seats in all games.
         limit: the share that was allowed.
         forfeits: by reason.
     """
@@ -328,29 +328,32 @@ class FailedAgent(NamedTuple):
     forfeits: tuple[Forfeits, ...]
 
     def __str__(self) -> str:
-        most = max(self.forfeits, key=lambda forfeits: forfeits.num_rounds)
+        most = max(self.forfeits, key=lambda forfeits: forfeits.num_seats)
         share = f"{100 * self.share:.1f}".removesuffix(".0")
+        example = printable(most.example)
+        if len(example) > 400:  # the cause is at the end of a traceback
+            example = f"{example[:120]} … {example[-280:]}"
         return (
-            f"{self.name} forfeited {share} % of its rounds in {self.where}, more than "
-            f"{100 * self.limit:g} %: {printable(most.reason)} ({printable(most.example)[:400]})"
+            f"{self.name} forfeited {share} % of its seats of rounds in {self.where}, more than "
+            f"{100 * self.limit:g} %: {printable(most.reason)} ({example})"
         )
 
 
 def failed_agents(
     agents: Sequence[tuple[str, Sequence[Part]]], where: str, limit: float
 ) -> tuple[FailedAgent, ...]:
-    """The agents that forfeited too many of their rounds.
+    """The agents that forfeited too many of their seats of rounds.
 
     Args:
         agents: the name of each agent, and its match-ups.
         where: title of the match-up, or the league.
-        limit: largest share of forfeited rounds, 0 to 1.
+        limit: largest share of forfeited seats, 0 to 1.
     """
     found = []
     for name, parts in agents:
         forfeits = by_reason(f for result, index in parts for f in result.played.forfeits[index])
-        rounds = sum(result.num_games * result.lineup.count(index) for result, index in parts)
-        share = sum(one.num_rounds for one in forfeits) / rounds
+        num_seats = sum(result.num_games * result.lineup.count(index) for result, index in parts)
+        share = sum(one.num_seats for one in forfeits) / num_seats
         if share > limit:
             found.append(FailedAgent(name, where, share, limit, forfeits))
     return tuple(found)
@@ -383,8 +386,8 @@ class League:
         cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
         num_deals: of each match-up.
         rated_games: number of games that the ratings use.
-        failed: agents that are not rated, because they forfeited too many rounds. Their match-ups are left
-            out.
+        failed: agents that are not rated, because they forfeited too many seats of rounds. Their match-ups
+            are left out.
     """
 
     rules: AnyRules
@@ -450,7 +453,7 @@ class RunResults:
         latencies: times of single decisions, if they were measured.
         pilot: if the number of deals was chosen for a precision.
         with_bootstrap: show and write bootstrap intervals beside the analytic ones.
-        max_forfeits: largest share of forfeited rounds, see `failures`.
+        max_forfeits: largest share of forfeited seats of rounds, see `failures`.
         records_url: the start of the page's links to records; empty: the files beside it. If
             it has the word ``{record}``, the record itself is put there.
         not_rated: agents that failed in leagues without ratings, because fewer than two agents did not fail.
@@ -522,7 +525,7 @@ class RunResults:
 
     @property
     def forfeits(self) -> list[tuple[str, str, Forfeits]]:
-        """Where an agent forfeited rounds, its name, and the forfeits of one reason.
+        """Where an agent forfeited seats of rounds, its name, and the forfeits of one reason.
 
         In a league, those in all its match-ups together.
         """
@@ -535,7 +538,7 @@ class RunResults:
 
     @property
     def failures(self) -> tuple[FailedAgent, ...]:
-        """The agents that forfeited more than `max_forfeits` of their rounds in a match-up or league."""
+        """The agents that forfeited more than `max_forfeits` of their seats in a match-up or league."""
         if self.is_league:
             return (*self.not_rated, *(failed for league in self.leagues for failed in league.failed))
         found: list[FailedAgent] = []

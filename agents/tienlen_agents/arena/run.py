@@ -66,8 +66,8 @@ class Settings(Config):
             are then wider, so that at most 5 % of the verdicts are false (see `stats.anytime_factor`).
         workers: number of processes; 1 is this one.
         fresh: delete the chunks in the folder of the results first.
-        max_forfeits: a program that does not start, or forfeits a larger share of its rounds, has failed: the
-            command fails, and a league does not rate it; 1 for no limit.
+        max_forfeits: a program that does not start, or forfeits a larger share of its seats of rounds, has
+            failed: the command fails, and a league does not rate it; 1 for no limit.
         records: number of rounds whose records are kept, the first ones of each match-up.
     """
 

@@ -75,7 +75,7 @@ def show(report: RunResults, console: Console | None = None) -> None:
             line(f"{result.title!r}: {note}.", "yellow")
     for where, name, forfeits in report.forfeits:
         line(
-            f"forfeited in {where}: {plural(forfeits.num_rounds, 'round')} by {name}: "
+            f"forfeited in {where}: {plural(forfeits.num_seats, 'seat')} of rounds by {name}: "
             f"{printable(forfeits.reason)}; the first: {printable(forfeits.example)}",
             "red",
         )

@@ -19,15 +19,16 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
-from tienlen_agents.external.process import ProcessAgent
+from tienlen_agents.external.messages import LATE, VERSION, Failure, encode, read_message
+from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.words import Message
 from tienlen_env.engine.agent import ParticularAgent, choose_cards, load_agent
-from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.rendering.view import plural
 
+PATIENCE_S: Final = 600.0
 MAX_ANSWER: Final = 1 << 26  # bytes: 40 a decision
 MODULE: Final = "tienlen_agents.external.isolated"
 NOT_ISOLATED: Final = ("human", "process")
@@ -40,9 +41,13 @@ class IsolatedAgent(ProcessAgent):
     answer that comes too late forfeit their rounds, as for a program (`ProcessAgent`). The process has the
     rights of its user: this keeps cheats out of results, and is no sandbox for code that attacks the machine.
 
+    An agent that hangs costs `PATIENCE_S` seconds in all, and after that `limit_ms` a question. Answers in
+    time cost nothing of that.
+
     Args:
         agent: its name and options.
-        limit_ms: milliseconds for a decision; a question with n decisions has n times as much.
+        limit_ms: milliseconds for a decision; a question with n decisions has n times as much, but no more
+            than is left of `PATIENCE_S`.
         start_ms: milliseconds for the start, the import of the agent included.
 
     Raises:
@@ -57,6 +62,8 @@ class IsolatedAgent(ProcessAgent):
         separator = "," if ":" in agent else ":"
         super().__init__(command, limit_ms=limit_ms, start_ms=start_ms, name=f"{agent}{separator}isolate=1")
         self._remake = partial(IsolatedAgent, agent, limit_ms=limit_ms, start_ms=start_ms)
+        self._problems: dict[AnyRules, str] = {}  # why it does not play some rules; empty: it does
+        self._patience = PATIENCE_S  # seconds left to wait for answers that do not come
         try:
             child = self._launch()
             child.send(encode({"type": "about"}))
@@ -65,26 +72,33 @@ class IsolatedAgent(ProcessAgent):
             if about["plays"] is not None:
                 self.plays = str(about["plays"])
         except (Failure, KeyError, ValueError) as error:
-            detail = f"{error.reason}: {error.detail}" if isinstance(error, Failure) else str(error)
-            self._kill()
-            raise ValueError(f"agent {agent!r} cannot be loaded in a process of its own: {detail}") from None
+            failure = error if isinstance(error, Failure) else Failure("a wrong answer", str(error))
+            self._kill(failure)
+            why = f"{failure.reason}: {failure.detail}"
+            raise ValueError(f"agent {agent!r} cannot be loaded in a process of its own: {why}") from None
 
     def check_rules(self, rules: AnyRules) -> None:
-        """See `ParticularAgent.check_rules`.
+        """See `ParticularAgent.check_rules`; the agent is asked once, and a failure costs its rounds only.
 
         Raises:
-            ValueError: the agent refuses the rules, or does not start.
+            ValueError: the agent refuses the rules.
         """
-        self.check_start(rules)
-        assert self._child is not None
-        self._child.send(encode({"type": "rules", "rules": _packed(rules)}))
         try:
-            problem = read_message(self._child.line(time.monotonic() + self.start_ms / 1000)).get("problem")
+            self._prepare(rules)
         except Failure as failure:
-            self._kill()
-            problem = f"{self.name}: {failure.reason}: {failure.detail}"
-        if problem:
-            raise ValueError(str(problem)[:1000])
+            self._kill(failure)
+            self._problems[rules] = ""
+        if problem := self._problems[rules]:
+            raise ValueError(problem)
+
+    def _prepare(self, rules: AnyRules) -> None:
+        """Start it and ask whether it plays some rules, if it was not asked before."""
+        if rules in self._problems:
+            return
+        child = self.start(rules)
+        child.send(encode({"type": "rules", "rules": _packed(rules)}))
+        answer = read_message(child.line(time.monotonic() + self.start_ms / 1000))
+        self._problems[rules] = str(answer.get("problem", ""))[:1000]
 
     def _plays(
         self, view: View, playing: list[int], rounds: list[int]
@@ -95,25 +109,38 @@ class IsolatedAgent(ProcessAgent):
             number = self._next_request()
             asked = _packed(view.select(playing).without_hidden())
             child.send(encode({"type": "decide", "id": number, "view": asked}))
-            line = child.line(time.monotonic() + self.limit_ms * len(playing) / 1000, MAX_ANSWER)
-            answer = read_message(line)
+            answer = read_message(self._line(child, len(playing)))
             if answer.get("id") != number:
                 raise Failure("an answer to no question", f"expected the id {number}", broken=True)
             plays = [_integers(answer.get(name), len(playing)) for name in ("actions", "cards")]
         except Failure as failure:
             if failure.broken:
-                self._kill()
+                self._kill(failure)
             yield from ((i, failure) for i in playing)
             return
         batch, games = view.source
-        is_refused = per_game(batch.game).is_refused_with
-        rows, spec, fields = batch.kernel_arrays
-        numbers, table = spec.tolist(), fields.tolist()
         for i, action, mask in zip(playing, *plays, strict=True):
-            if is_refused(rows[games[i]].tolist(), numbers, table, action, mask):
-                yield i, Failure("an illegal play", f"action {action} with the cards {mask:#x}")
+            if why := batch.variant.judge(batch.state.rows[games[i]], action, mask):
+                yield i, Failure("an illegal play", f"action {action} with the cards {mask:#x}: {why}")
             else:
                 yield i, (action, mask)
+
+    def _line(self, child: Child, num_decisions: int) -> bytes:
+        """The answer to a question with some decisions.
+
+        Raises:
+            Failure: see `Child.line`.
+        """
+        begin, limit = time.monotonic(), self.limit_ms / 1000
+        seconds = max(limit, min(num_decisions * limit, self._patience))
+        try:
+            return child.line(begin + seconds, MAX_ANSWER)
+        except Failure as failure:
+            if failure.reason != LATE:
+                raise
+            self._patience -= time.monotonic() - begin
+            detail = f"{plural(num_decisions, 'decision')} in {seconds:g} seconds; {failure.detail}"
+            raise Failure(LATE, detail, broken=True) from None
 
 
 def _integers(values: Json, number: int) -> list[int]:

@@ -17,6 +17,7 @@ from tienlen_env.single.messages import positions
 
 VERSION: Final = 1
 STDERR_KEPT: Final = 4096  # bytes from the end of stderr in a report
+LATE: Final = "no answer in time"
 DETAIL_KEPT: Final = STDERR_KEPT + 512  # characters of a failure's detail
 
 
@@ -134,25 +135,27 @@ def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[
     return requests
 
 
-def validate_answer(request: Request, cards: object, rules: AnyRules) -> tuple[int, int]:
+def validate_answer(request: Request, cards: object, view: View) -> tuple[int, int]:
     """The action id and the card mask of an answer.
 
     Args:
         request: the decision.
         cards: the ``cards`` of the answer; any JSON value.
-        rules: the rules.
+        view: the decisions that the request is one of.
 
     Raises:
         Failure: the answer does not name cards, or the play is not legal.
     """
-    words = words_of(rules)
+    words = words_of(view.rules)
     where = ", ".join(f"{name} {request.message[name]!r}" for name in words.named)
     if not isinstance(cards, str):
         raise Failure("an answer without cards", f'"cards" is not a string; {where}')
     try:
-        found = words.read_answer(request, cards, rules)
+        play = words.read_answer(request, cards, view.rules)
     except TienLenError as error:
         raise Failure("an illegal play", f"{cards[:120]!r}: {error}; {where}") from None
-    if isinstance(found, str):
-        raise Failure("an illegal play", f"{cards[:120]!r}: {found}; {where}")
-    return found
+    batch, games = view.source
+    is_listed = play in zip(request.actions, request.cards, strict=True)
+    if not is_listed and (why := batch.variant.judge(batch.state.rows[games[request.decision]], *play)):
+        raise Failure("an illegal play", f"{cards[:120]!r}: {why}; {where}")
+    return play

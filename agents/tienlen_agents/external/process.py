@@ -27,6 +27,7 @@ from typing import IO, Final, cast
 
 from tienlen_agents.external.keeper import GRACE_S, KILL_S
 from tienlen_agents.external.messages import (
+    LATE,
     STDERR_KEPT,
     VERSION,
     Failure,
@@ -40,7 +41,7 @@ from tienlen_agents.external.messages import (
     visible,
 )
 from tienlen_agents.words import Message, Request, words_of
-from tienlen_env.engine.agent import Forfeit
+from tienlen_env.engine.agent import Agent, Forfeit
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -144,7 +145,7 @@ class Child:
 
     def late(self) -> Failure:
         """The failure for a missed deadline."""
-        return Failure("no answer in time", self.stderr, broken=True)
+        return Failure(LATE, self.stderr, broken=True)
 
     def _serve(self, timeout: float) -> None:
         for key, _ in self._selector.select(timeout):
@@ -227,6 +228,13 @@ class Child:
 
 # ---------------------------------------------------------------- the agent
 
+
+def notice_of(agent: Agent, forfeit: Forfeit) -> str:
+    """What the others at a table may be told of a forfeit: no text of the agent, and nothing of its hand."""
+    reason = f": {forfeit.reason}" if isinstance(agent, ProcessAgent) else ""  # ours are fixed words
+    return f"forfeits this round{reason}"
+
+
 _AGENTS: weakref.WeakSet[ProcessAgent] = weakref.WeakSet()
 
 
@@ -293,6 +301,7 @@ class ProcessAgent:
         _AGENTS.add(self)
         self._rules: AnyRules | None = None
         self._num_requests = 0
+        self._last_failure = ""
         self.reset(0)
 
     def __reduce__(self) -> tuple[Callable[[], ProcessAgent], tuple[()]]:
@@ -365,11 +374,11 @@ class ProcessAgent:
                     child.send(b"".join(encode(request.message) for request in waiting.values()))
                     asked = child
                 culprit, answer = self._answer(child, waiting)
-                play = validate_answer(waiting[culprit], answer.get("cards"), view.rules)
+                play = validate_answer(waiting[culprit], answer.get("cards"), view)
                 yield waiting.pop(culprit).decision, play
             except Failure as failure:
                 if failure.broken:
-                    self._kill()
+                    self._kill(failure)
                 yield waiting.pop(culprit).decision, failure
 
     def _answer(self, child: Child, waiting: Mapping[int, Request]) -> tuple[int, Message]:
@@ -434,7 +443,8 @@ class ProcessAgent:
             Failure: see `start`.
         """
         if not self._restarts_left:
-            raise Failure("the program failed too often", f"it was started {self.restarts + 1} times")
+            detail = f"it was started {self.restarts + 1} times; the last failure: {self._last_failure}"
+            raise Failure("the program failed too often", detail)
         self._restarts_left -= 1
         try:
             child = Child(self.arguments)
@@ -451,12 +461,22 @@ class ProcessAgent:
             ValueError: it does not start, or does not answer ``hello``.
         """
         try:
-            self.start(rules)
+            self._prepare(rules)
         except Failure as failure:
-            self._kill()
+            self._kill(failure)
             raise ValueError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
 
-    def _kill(self) -> None:
+    def _prepare(self, rules: AnyRules) -> None:
+        """Start it.
+
+        Raises:
+            Failure: see `start`.
+        """
+        self.start(rules)
+
+    def _kill(self, failure: Failure) -> None:
+        """End the program, because it has failed."""
+        self._last_failure = f"{failure.reason}: {failure.detail}"
         if self._child is not None:
             self._finalizer.detach()
             self._child.stop(grace=0)

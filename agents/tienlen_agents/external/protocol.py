@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.command import interruptible_work, program
+from tienlen_agents.command import interruptible_work, program, show_any_text
 from tienlen_agents.external.messages import (
+    LATE,
     Failure,
     encode,
     hello_message,
@@ -36,6 +37,11 @@ from tienlen_env.games.registry import PRESETS, get_rules
 
 MANY: Final = 200  # questions at once
 WIDTH: Final = 56  # of the titles in the report
+MAX_LATE: Final = 3  # checks in a row without an answer; then the others are left out
+UNFLUSHED: Final = (
+    ": answers do not come. The usual cause is a program that does not flush its output after each answer "
+    "(Python: print(..., flush=True); C: fflush(stdout); Perl: $| = 1)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +70,13 @@ class Check(NamedTuple):
         title: the check.
         problem: the failure; empty if it passed.
         note: a remark if it passed.
+        is_late: the failure is an answer that did not come.
     """
 
     title: str
     problem: str = ""
     note: str = ""
+    is_late: bool = False
 
 
 def check(
@@ -82,17 +90,30 @@ def check(
         num_rounds: under each preset and number of players.
         seed: of the deals.
     """
-    first = get_rules(rules)
+    first, num_late = get_rules(rules), 0
     try:
-        yield _checked("handshake", lambda: _handshake(agent, first))
-        for position in words_of(first).positions:
-            yield _checked(f"{position.rules}: {position.title}", partial(_position, agent, position))
-        yield _checked("unknown messages and fields are ignored", lambda: _later_version(agent, first))
-        yield _checked(f"{MANY} questions at once", lambda: _questions_at_once(agent, first))
-        yield from _rounds(agent, first, num_rounds, seed)
-        yield _checked("ends by itself when its input does", lambda: _end(agent, first))
+        yield (line := _checked("handshake", lambda: _handshake(agent, first)))
+        if line.problem:
+            yield Check("the other checks", f"left out{UNFLUSHED if line.is_late else ''}")
+            return
+        for line in _checks(agent, first, num_rounds, seed):
+            yield line
+            num_late = num_late + 1 if line.is_late else 0
+            if num_late == MAX_LATE:
+                yield Check("the other checks", f"left out{UNFLUSHED}")
+                return
     finally:
         agent.close()
+
+
+def _checks(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) -> Iterator[Check]:
+    """All but the first one."""
+    for position in words_of(first).positions:
+        yield _checked(f"{position.rules}: {position.title}", partial(_position, agent, position))
+    yield _checked("unknown messages and fields are ignored", lambda: _later_version(agent, first))
+    yield _checked(f"{MANY} questions at once", lambda: _questions_at_once(agent, first))
+    yield from _rounds(agent, first, num_rounds, seed)
+    yield _checked("ends by itself when its input does", lambda: _end(agent, first))
 
 
 def _checked(title: str, run: Callable[[], str]) -> Check:
@@ -100,7 +121,8 @@ def _checked(title: str, run: Callable[[], str]) -> Check:
     try:
         return Check(title, note=run())
     except Failure as failure:
-        return Check(title, f"{failure.reason}: {failure.detail}")
+        problem = f"{failure.reason}: {failure.detail}"
+        return Check(title, problem, is_late=problem.removeprefix("no handshake: ").startswith(LATE))
 
 
 def _handshake(agent: ProcessAgent, rules: AnyRules) -> str:
@@ -141,7 +163,7 @@ def _later_version(agent: ProcessAgent, rules: AnyRules) -> str:
         answer = read_message(child.line(time.monotonic() + agent.limit_ms / 1000))
         if answer.get("id") != 1:
             raise no_question(answer)
-        validate_answer(request, answer.get("cards"), rules)
+        validate_answer(request, answer.get("cards"), view)
     finally:
         child.stop()
     return ""
@@ -163,10 +185,11 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
     """Whole rounds, one question at a time; every other seat plays at random."""
     rng = np.random.default_rng(seed)
     times: list[float] = []
-    for rules, num_players in words_of(first).tables(first):
+    for name, rules in words_of(first).tables(first):
         agent.reset(seed)
+        num_players = rules.num_players
         for game in range(num_rounds):
-            batch = Batch(rules, 1, num_players=num_players)
+            batch = Batch(rules, 1)
             batch.reset(rng)
             while (turn := int(batch.state.turn[0])) >= 0:
                 view = View(batch)
@@ -178,9 +201,8 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
                     actions = view.sample(rng)
                     cards = view.cards_of(actions)
                 batch.step(actions, cards)
-        yield _checked(
-            f"{num_rounds} rounds of {rules}, {num_players} players", lambda: _check_forfeits(agent)
-        )
+        title = f"{num_rounds} rounds of {name}, {num_players} players"
+        yield _checked(title, lambda: _check_forfeits(agent))
     median, high, most = np.percentile(times, [50, 99, 100])
     yield Check(
         "time for an answer",
@@ -208,6 +230,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     Returns:
         The exit code.
     """
+    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program("tienlen_agents.external.protocol"),
         description=(__doc__ or "").partition("\n\n")[2],

@@ -14,13 +14,15 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
+from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
+from tienlen_agents.external.process import notice_of
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
 from tienlen_agents.terminal.human import Command, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.notation import read_key
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural
@@ -34,10 +36,10 @@ CLEAR = "\033[2J\033[3J\033[H"  # clears the screen and its scrollback
 
 class _Keys(Range):
     def __str__(self) -> str:
-        return "an integer of 64 bits"
+        return "16 hexadecimal digits as in records, or an integer of 64 bits"
 
 
-KEYS = _Keys(-(2**63), 2**64 - 1)  # of deals, signed or unsigned
+KEYS = _Keys(-(2**63), 2**63 - 1)
 
 
 @dataclass(eq=False)
@@ -65,6 +67,7 @@ class Table:
         people = [seat for seat, agent in enumerate(self.seats) if agent is None]
         self._at_screen = people[0] if len(people) == 1 else -1
         self._decisions: list[tuple[int, int]] = []  # of people: the seat, the number of plays before it
+        self._details: list[str] = []  # of forfeits in this round
 
     def play(self) -> bool:
         """Play to the end of the game.
@@ -109,7 +112,9 @@ class Table:
         if isinstance(agent, FallibleAgent):
             name = self.names[session.current_seat]
             for forfeit in agent.take_forfeits():
-                tell(f"{name} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})")
+                tell(f"{name} {notice_of(agent, forfeit)}")
+                # It may tell of the hand, so people read it when the round is over.
+                self._details.append(f"{name}: {printable(forfeit.detail)}")
         play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
         return play
 
@@ -122,6 +127,9 @@ class Table:
         tell(f"{text}: nothing else is legal" if is_forced else text)
         if played.is_over:
             say(self._result(played))
+            for detail in self._details:
+                tell(detail)
+            self._details.clear()
             if self.save is not None:
                 write_atomic(self.save, session.record().encode())
 
@@ -234,9 +242,13 @@ def _parser() -> argparse.ArgumentParser:
         help="of the game; 0: until a person leaves (to the target of the rules, or one)",
     )
     deals = parser.add_mutually_exclusive_group()
-    seed, key = (reader(lambda text: int(text, 0), allowed) for allowed in (COUNT_OR_NONE, KEYS))
+    seed = reader(lambda text: int(text, 0), COUNT_OR_NONE)
     deals.add_argument("--seed", type=seed, help="of the deals and the agents (random)")
-    deals.add_argument("--key", type=key, help="64-bit key of the deals, as in records")
+    deals.add_argument(
+        "--key",
+        type=reader(read_key, KEYS),
+        help="of the deals: 16 hexadecimal digits as in records, or a number",
+    )
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
     parser.add_argument("--rated", action="store_true", help="rated: no undo, suggestions, --key or --seed")
     parser.add_argument(
@@ -303,6 +315,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, or 130 after Ctrl-C and 143 after SIGTERM.
     """
+    show_any_text()
     parser = _parser()
     options = parser.parse_args(argv)
     if options.rated and (options.key is not None or options.seed is not None):

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
+from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import ActionFields
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import ActionTable, AnyRules
@@ -183,7 +184,7 @@ class GameWords:
             yield filled(kind, (f"{number}: {self.shown(played, play)}" for number, play in group))
 
     def advice(self, played: AnyRound, play: Play) -> str:
-        """A play as a suggestion: ``"play 3♠"``, ``"pass"``."""
+        """A play as a suggestion: ``"play 3♠"``, ``"pass"``, ``"declare"``."""
         return f"play {self.shown(played, play)}"
 
     def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
@@ -221,20 +222,20 @@ class GameWords:
         facts = [word for word in position if word not in (*first, *last, "current_seat", "legal_ids")]
         return {word: position[word] for word in (*first, *facts, *last)}
 
-    def tables(self, rules: AnyRules) -> list[tuple[str, int]]:
-        """The presets and numbers of players for which a program is checked."""
-        return [(name, preset.num_players) for name, preset in game_of(rules).presets.items()]
+    def tables(self, rules: AnyRules) -> list[tuple[str, AnyRules]]:
+        """The rules for which a program is checked, each with its name: all that are named."""
+        return list(game_of(rules).presets.items())
 
-    def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int] | str:
-        """The action id and card mask of an answer, or why the play is not legal.
+    def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int]:
+        """The action id and card mask of an answer; the engine judges whether they are legal.
 
         Raises:
-            TienLenError: the answer is not a valid play.
+            TienLenError: the answer is not a play.
         """
         legal = request.message["legal"]
         assert isinstance(legal, list)
         if answer not in legal:
-            return "not one of the legal plays"
+            raise TienLenError("not one of the legal plays")
         number = legal.index(answer)
         return request.actions[number], request.cards[number]
 

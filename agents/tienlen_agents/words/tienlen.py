@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from tienlen_agents.search.tienlen_determinizations import action_of
 from tienlen_agents.words import GameWords, Message, Move, PaymentColumns, Position, Request, subject, symbols
 from tienlen_env.engine.view import View
+from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import ActionFields, Spec
 from tienlen_env.games.common.bits import highest_index, popcount
 from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.games.common.facts import Json
-from tienlen_env.games.common.game import ActionTable, AnyRules
+from tienlen_env.games.common.game import ActionTable, AnyRules, Refusal
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.actions import (
     PASS,
@@ -20,13 +22,12 @@ from tienlen_env.games.tienlen.actions import (
     build_action_table,
     kind_name,
 )
-from tienlen_env.games.tienlen.explain import REASONS, reason
-from tienlen_env.games.tienlen.notation import DECLARE_TEXT
+from tienlen_env.games.tienlen.explain import MUST_DECLARE, REASONS, reason
+from tienlen_env.games.tienlen.notation import DECLARE_TEXT, PASS_TEXT
 from tienlen_env.games.tienlen.payments import CAUSES
-from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
+from tienlen_env.games.tienlen.rules import MAX_CARDS_EACH, PRESETS, Rules, Shape, get_rules
 from tienlen_env.rendering.view import PLACE_TEXT, plural
 from tienlen_env.single.base import AnyRound, Play
-from tienlen_env.single.tienlen import Cards
 
 # The fields of a `play` message, in their order.
 _WORDS: Final = (
@@ -73,6 +74,13 @@ POSITIONS: Final = (
         ("4h", "", "9d", "", "2h"),
     ),
     Position("a run up to a 2", "pagat", ("Qs Kd Ac 2h 3d", "4s", "5s"), 0),
+    *(
+        Position("an instant win", name, ("2s 2c 2d 2h 5c", "3s 4c 5d 6h", "7s 8d"), -1)
+        for name, rules in PRESETS.items()
+        if rules.instant_wins
+    ),
+    Position("a small deck", "mini", ("3c 4s 2s", "3s 5c 2c"), 1, ("3s",)),
+    Position("four 2s of a small deck", "small", ("2s 2c 2d 2h", "3s 4s 4c 4d"), -1, ("3s",)),
 )
 
 
@@ -139,6 +147,7 @@ class TienLenWords(GameWords):
   3s 3h   play these cards: ranks 3456789TJQKA2, suits s c d h (♠ < ♣ < ♦ < ♥)
   7       play number 7 of the list
   p       pass
+  declare an instant win, where the rules have them
 """
     hint = "greedy_long"
     opponent = "heuristic"
@@ -157,11 +166,12 @@ class TienLenWords(GameWords):
 
     def kind(self, played: AnyRound, play: Play) -> str:
         """See `GameWords.kind`."""
-        return kind_name(build_action_table(played.rules).shape(play.action))
+        table = build_action_table(played.rules)
+        return "instant win" if play.action == table.declare else kind_name(table.shape(play.action))
 
     def shown(self, played: AnyRound, play: Play) -> str:
         """See `GameWords.shown`."""
-        return symbols(format_cards(play.cards)) if play.cards else "pass"
+        return "pass" if play.action == PASS else symbols(format_cards(play.cards)) or DECLARE_TEXT
 
     def is_forced_pass(self, played: AnyRound) -> bool:
         """See `GameWords.is_forced_pass`."""
@@ -169,7 +179,7 @@ class TienLenWords(GameWords):
 
     def parse_typed(self, played: AnyRound, typed: str) -> Move:
         """See `GameWords.parse_typed`."""
-        return Cards(0 if typed in ("p", "pass", "-") else parse_cards(typed))
+        return PASS_TEXT if typed == "p" else typed
 
     def listing(self, played: AnyRound) -> Iterator[str]:
         """See `GameWords.listing`."""
@@ -179,13 +189,15 @@ class TienLenWords(GameWords):
 
     def advice(self, played: AnyRound, play: Play) -> str:
         """See `GameWords.advice`."""
-        return f"play {self.shown(played, play)}" if play.cards else "pass"
+        return f"play {self.shown(played, play)}" if play.cards else self.shown(played, play)
 
     def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
         """See `GameWords.report`."""
         name = names[seat]
-        if not play.cards:
+        if play.action == PASS:
             return subject(name, "pass")
+        if not play.cards:
+            return f"{subject(name, 'declare')} an instant win"
         text = f"{subject(name, 'play')} {self.shown(played, play)}"
         place, left = played.places[seat], int(played.hand(seat)).bit_count()
         if place is not None:
@@ -209,26 +221,21 @@ class TienLenWords(GameWords):
         """See `GameWords.message_fields`."""
         return {word: position[word] for word in _WORDS}
 
-    def tables(self, rules: AnyRules) -> list[tuple[str, int]]:
-        """See `GameWords.tables`: all presets, and fewer players."""
-        return [*((name, 4) for name in PRESETS), ("cardgames", 3), ("cardgames", 2)]
+    def tables(self, rules: AnyRules) -> list[tuple[str, AnyRules]]:
+        """See `GameWords.tables`: presets, small decks, fewer players, the largest hands."""
+        few = [("cardgames", get_rules("cardgames", num_players)) for num_players in (3, 2)]
+        large = replace(get_rules("cardgames", 3), cards_each=MAX_CARDS_EACH)
+        return [*super().tables(rules), *few, (f"cardgames with {MAX_CARDS_EACH} cards each", large)]
 
-    def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int] | str:
-        """See `GameWords.read_answer`: any set of cards, not only those of ``legal``."""
-        mask, table = parse_cards(answer), build_action_table(cast(Rules, rules))
-        action = table.classify(mask)
-        if mask in request.cards:
-            return action, mask
-        hand, must = (parse_cards(str(request.message[word])) for word in ("hand", "must"))
-        if missing := mask & ~hand:
-            return f"{format_cards(missing)} is not in the hand"
-        if action not in request.actions:
-            return (
-                "a leader may not pass" if action == PASS else f"{table.text(action)} may not be played here"
-            )
-        if must & ~mask:
-            return f"the opening play must contain {format_cards(must)}"
-        return action, mask
+    def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int]:
+        """See `GameWords.read_answer`: any set of cards, not only those of ``legal``; no cards are a pass."""
+        table = build_action_table(cast(Rules, rules))
+        if answer == DECLARE_TEXT and table.declare is not None:
+            return table.declare, 0
+        if table.declare in request.actions:  # then nothing else is legal, whatever the answer says
+            raise TienLenError(str(Refusal(*REASONS[MUST_DECLARE])))
+        mask = parse_cards(answer)
+        return table.classify(mask), mask
 
     def deal_ids(self, view: View) -> Sequence[object]:
         """See `GameWords.deal_ids`: the 13 cards dealt to the player."""

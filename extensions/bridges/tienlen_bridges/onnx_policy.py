@@ -36,7 +36,7 @@ from typing import Any, Final, get_args
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.command import program
+from tienlen_agents.command import program, show_any_text
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.features import Inputs
@@ -279,6 +279,7 @@ class OnnxAgent(NetworkPlayer):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
+    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program("tienlen_bridges.onnx_policy"),
         description="Write the network of an agent as a graph of ONNX, which other programs run.",

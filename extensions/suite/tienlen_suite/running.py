@@ -86,8 +86,8 @@ def run(
         progress: of the rounds.
 
     Raises:
-        ValueError: an agent that cannot play the track or forfeits too many rounds, an understated class of
-            budget, an option.
+        ValueError: an agent that cannot play the track or forfeits too many seats of rounds, an understated
+            class of budget, an option.
         ArenaRunError: the folder holds another run.
         MissingExtraError: the track's ratings need a package that is not installed.
         OSError: it cannot be written.
@@ -152,7 +152,7 @@ def run(
         "units": measured,
         "seconds": round(time.perf_counter() - begin, 1),
         "decisions": sum(int(result.played.decisions[0]) for result in results.values()),
-        "forfeits": [[one.reason[:2000], one.num_rounds] for one in forfeits],
+        "forfeits": [[one.reason[:2000], one.num_seats] for one in forfeits],
     }
     packet = Packet(values, contents, made)
     packet.write(folder)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import gc
-import os
+import json
 from collections.abc import Callable
 from dataclasses import make_dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.cheats import CARDS, FULL, other_hand, wrong_cards
+from tests.cheats import CARDS, FULL, install_agents, other_hand, wrong_cards
 from tests.extensions.cluster.test_arena import PoolHere
 from tests.high_card import HIGH_CARD, TURN
-from tests.needs import FOLDERS
 from tienlen_agents import arena
 from tienlen_agents.arena.play import Played, play_deals
+from tienlen_agents.external import isolated as isolated_module, process as process_module
 from tienlen_agents.external.isolated import IsolatedAgent
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
+from tienlen_agents.external.process import Child
 from tienlen_cluster.pool import RayExecutor
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -262,15 +264,7 @@ class Sneaks(ChangesItsAnswer):
 @pytest.fixture
 def cheats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package with cheats as entry points, which the child processes find."""
-    (tmp_path / "foreign_cheats.py").write_text(CHEATS)
-    info = tmp_path / "foreign_cheats-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-cheats\nVersion: 1\n")
-    kinds = ["CardCheat", "Sleeps", "Raises", "Answers", "Sneaks"]
-    lines = [f"{kind.lower()} = foreign_cheats:{kind}" for kind in kinds]
-    (info / "entry_points.txt").write_text("[tienlen.agents]\n" + "\n".join(lines) + "\n")
-    paths = [tmp_path, *FOLDERS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(path) for path in paths if str(path)))
+    install_agents(tmp_path, monkeypatch, CHEATS, ["CardCheat", "Sleeps", "Raises", "Answers", "Sneaks"])
 
 
 def isolated(name: str, limit_ms: int = 20_000, keys: Any = KEYS) -> tuple[Played, IsolatedAgent]:
@@ -291,7 +285,7 @@ def isolated(name: str, limit_ms: int = 20_000, keys: Any = KEYS) -> tuple[Playe
 def test_isolated_cheats_forfeit(name: str, reason: str, cheats: None) -> None:
     keys = KEYS[:3]  # a process is started again for each
     played, _ = isolated(name, keys=keys)
-    assert sum(forfeit.num_rounds for forfeit in played.forfeits[1]) == len(keys)
+    assert sum(forfeit.num_seats for forfeit in played.forfeits[1]) == len(keys)
     assert played.forfeits[1][0].reason == reason
     assert played.points[:, 1].mean() < 1.5
 
@@ -300,6 +294,47 @@ def test_isolated_sleepers_forfeit(cheats: None) -> None:
     """Who waited for it would wait for days."""
     played, _ = isolated("sleeps", 50)
     assert played.forfeits[1][0].reason == "no answer in time"
+
+
+def test_a_hanging_isolated_agent_costs_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock of its own: however many decisions are open, and however often the arena resets it."""
+    clock, waited = 0.0, []
+    replies = {"about": {"history": 0, "plays": None}, "hello": {"type": "ready", "version": 1}}
+
+    class Deaf:
+        """A process that starts, and answers no question."""
+
+        stderr = ""
+
+        def __init__(self, arguments: list[str]) -> None:
+            self.answers: list[bytes] = []
+
+        def send(self, data: bytes) -> None:
+            if answer := replies.get(json.loads(data)["type"]):
+                self.answers.append(json.dumps(answer).encode())
+
+        def line(self, deadline: float, longest: int = 0) -> bytes:
+            nonlocal clock
+            if self.answers:
+                return self.answers.pop()
+            waited.append(deadline - clock)
+            clock = deadline
+            raise Child.late(self)  # type: ignore[arg-type]
+
+        def stop(self, grace: float = 0) -> None:
+            pass
+
+    monkeypatch.setattr(process_module, "Child", Deaf)
+    monkeypatch.setattr(isolated_module, "time", SimpleNamespace(monotonic=lambda: clock))
+    agent = IsolatedAgent("greedy")
+    batch = Batch("cardgames", 500)
+    batch.reset(1)
+    for seed in range(3):
+        agent.reset(seed)
+        for _ in range(6):  # more questions than it is started anew
+            agent._lost.clear()
+            agent.act(View(batch))
+    assert waited == [isolated_module.PATIENCE_S] + [10.0] * 11  # 4 starts after each reset
 
 
 def test_an_isolated_agent_sees_and_changes_nothing(cheats: None) -> None:
@@ -345,7 +380,7 @@ def test_programs_and_the_table_refuse(text: Any) -> None:
     view = session.agent_view()
     (request,) = play_requests(view, [0], lambda _: (1, 1))
     with pytest.raises(Failure, match=r"answer without cards|illegal play"):
-        validate_answer(request, text, session.rules)
+        validate_answer(request, text, view)
     if isinstance(text, str):
         before, num_events = session.batch.state.rows.copy(), len(session.events)
         with pytest.raises(TienLenError):

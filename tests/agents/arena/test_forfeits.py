@@ -76,7 +76,7 @@ def test_too_many_forfeits_fail_the_match(bot, tmp_path, capsys, limit, fails):
     code, shown, said = run(capsys, *words, "--composition", "1v3", "--out", str(tmp_path / "out"))
     data = json.loads((tmp_path / "out" / "arena.json").read_text())
     (forfeit,) = data["tables"][0]["agents"][0]["forfeits"]
-    share = forfeit["num_rounds"] / 16
+    share = forfeit["num_seats"] / 16
     assert 0.2 < share <= 0.5
     assert code == (1 if fails else 0)
     assert data["max_forfeits"] == float(limit)
@@ -84,8 +84,8 @@ def test_too_many_forfeits_fail_the_match(bot, tmp_path, capsys, limit, fails):
     if fails:
         (failed,) = data["failures"]
         assert (failed["name"], failed["share"]) == ("bot", share)
-        told = f"bot forfeited {100 * share:g} % of its rounds in 'bot v. 3 × greedy', more than 10 %"
-        assert f"failed: {told}: an illegal play" in shown
+        told = f"bot forfeited {100 * share:g} % of its seats of rounds in 'bot v. 3 × greedy', more than"
+        assert f"failed: {told} 10 %: an illegal play" in shown
         assert "failed: bot (--max-forfeits)" in said
         assert "forfeited" in page.partition("<h2>")[0]
     else:
@@ -98,7 +98,7 @@ def test_a_program_that_fails_is_not_rated(bot, tmp_path, capsys):
     words = ["league", *names, "--deals", "3", "--seed", "3", "--out", str(tmp_path / "with")]
     code, shown, said = run(capsys, *words)
     assert code == 1
-    assert "failed: broken forfeited 100 % of its rounds in the league of cardgames" in shown
+    assert "failed: broken forfeited 100 % of its seats of rounds in the league of cardgames" in shown
     assert "failed: broken" in said
     data = json.loads((tmp_path / "with" / "arena.json").read_text())
     (league,) = data["leagues"]
@@ -203,7 +203,7 @@ def test_no_text_of_an_agent_stops_or_bends_a_run(tmp_path, capsys, monkeypatch)
         if path.suffix in (".json", ".jsonl", ".csv", ".html"):
             assert "\x1b" not in path.read_text("utf-8")
     data = json.loads((tmp_path / "arena.json").read_text())
-    assert data["tables"][0]["agents"][0]["forfeits"][0]["num_rounds"] == 8
+    assert data["tables"][0]["agents"][0]["forfeits"][0]["num_seats"] == 8
 
 
 def test_names_that_are_not_utf8_are_stored(bot, tmp_path, capsys):
@@ -251,7 +251,7 @@ def play_with_noise(path, seed, num_deals):
     agent = tienlen_agents.load(f"process:{command},limit_ms=150")
     result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=num_deals, seed=seed)
     agent.close()
-    lost = sum(forfeits.num_rounds for forfeits in result.scores[0].forfeits)
+    lost = sum(forfeits.num_seats for forfeits in result.scores[0].forfeits)
     assert 0 < lost <= result.num_games
     assert result.scores[1].forfeits == ()
     assert result.parity_points == 1.5

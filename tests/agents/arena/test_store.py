@@ -115,7 +115,7 @@ BAD = {
     "forfeits of one agent": (replaced("forfeits", [[]]), "forfeits: expected 2 lists"),
     "forfeits of two words": (replaced("forfeits", [[["late", 1]], []]), "forfeits: expected lists of"),
     "no rounds forfeited": (replaced("forfeits", [[["late", 0, ""]], []]), "forfeits: expected lists of"),
-    "more rounds than played": (replaced("forfeits", [[["late", 65, ""]], []]), "1..64 rounds"),
+    "more rounds than played": (replaced("forfeits", [[["late", 65, ""]], []]), "1..64 seats"),
     "forfeits that are a number": (replaced("forfeits", [7, []]), "forfeits: expected lists of"),
     "blunders of too many deals": (replaced("blunders", [[[0, 0], [0, 0]]] * 5), "blunders of 5 deals"),
     "blunders of another shape": (replaced("blunders", [[0, 0]]), "blunders: expected integers"),

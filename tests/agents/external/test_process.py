@@ -355,7 +355,7 @@ def test_no_failure_stops_a_match(bot, failure):
     assert reason in forfeits
     assert set(forfeits) <= {reason, "the program failed too often"}
     # Every round with a question to it is lost; where it never leads or follows well there is no other.
-    assert sum(f.num_rounds for f in forfeits.values()) == 12
+    assert sum(f.num_seats for f in forfeits.values()) == 12
     assert result.scores[1].forfeits == ()
     assert result.scores[0].points.mean + 3 * result.scores[1].points.mean == pytest.approx(6)
 
@@ -419,7 +419,7 @@ def test_no_text_of_a_program_stops_a_run_that_is_stored(bot, tmp_path, capsys, 
     for path in stored:
         assert "\x1b" not in path.read_text("utf-8")
     report, *_ = json.loads((out / "arena.json").read_text())["tables"]
-    assert sum(f["num_rounds"] for f in report["agents"][0]["forfeits"]) == 8
+    assert sum(f["num_seats"] for f in report["agents"][0]["forfeits"]) == 8
     arena_main(["match", *flags])  # from the chunks that were stored
 
 
@@ -437,7 +437,7 @@ def test_what_the_program_said_last_is_reported(bot):
     agent = bot('def play(m): print("x" * 9999 + "the end", file=sys.stderr); 1 / 0', restarts=0)
     result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=2)
     first, rest = result.scores[0].forfeits
-    assert first.num_rounds == 1
+    assert first.num_seats == 1
     assert "exit code 1" in first.example
     assert "the end" in first.example
     assert "ZeroDivisionError" in first.example
@@ -487,20 +487,26 @@ def test_a_forfeited_round_is_played_by_the_rule(bot):
     assert agent.take_forfeits() == []
 
 
-def test_reports_tell_of_forfeits(bot, capsys):
+@pytest.mark.parametrize(("seats", "num_seats"), [("1v3", 20), ("3v1", 60)])
+def test_reports_tell_of_forfeits(bot, capsys, seats, num_seats):
     agent = bot(FAILURES["not a combination"][0])
-    report = arena.compare(agent, [tienlen_agents.load("greedy")], num_deals=5)
+    report = arena.compare(agent, [tienlen_agents.load("greedy")], num_deals=5, compositions=[seats])
     report.print()
     out = " ".join(capsys.readouterr().out.split())
-    assert "forfeited in 'bot v. 3 × greedy': 20 rounds by bot: an illegal play; the first: '3s 4h'" in out
+    title = report.results[0].title
+    told = f"forfeited in '{title}': {num_seats} seats of rounds by bot: an illegal play; the first: '3s 4h'"
+    assert told in out
+    assert "failed: bot forfeited 100 % of its seats of rounds in" in out
+    page = " ".join(report.to_html().split())
+    assert f"Forfeited seats of rounds</h2> <ul><li><b>bot</b>, &#39;{title}&#39;: {num_seats} ×" in page
     assert "1.5" in out  # the clause
     table = report.to_dict()["tables"][0]
     (forfeit,) = table["agents"][0]["forfeits"]
-    assert (forfeit["reason"], forfeit["num_rounds"]) == ("an illegal play", 20)
+    assert (forfeit["reason"], forfeit["num_seats"]) == ("an illegal play", num_seats)
     assert table["agents"][1]["forfeits"] == []
     header, first, second = (line.split(",") for line in report.to_csv().splitlines())
-    at = header.index("forfeits")
-    assert (first[at], second[at]) == ("20", "0")
+    at = header.index("forfeited_seats")
+    assert (first[at], second[at]) == (str(num_seats), "0")
 
 
 # ---------------------------------------------------------------- processes
@@ -658,6 +664,41 @@ def play(m):
     assert "failed" in lines[-1]
 
 
+UNFLUSHED = {
+    "all": ("def say(message): print(json.dumps(message))", ["FAIL  handshake", "FAIL  the other checks"]),
+    "plays": (
+        'def play(m): print(json.dumps({"id": m["id"], "cards": m["legal"][0]}))',
+        ["ok    handshake", *["FAIL  cardgames"] * 3, "FAIL  the other checks"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNFLUSHED)
+def test_the_check_of_a_program_that_does_not_flush_ends_early_and_says_so(bot, what):
+    body, titles = UNFLUSHED[what]
+    lines = []
+    words = ["check", shlex.join(bot(body).arguments), "--limit-ms", "300", "--start-ms", "1500"]
+    assert protocol_main(words, lines.append) == 1
+    found = [line for line in lines[:-1] if not line.startswith(" ")]
+    assert len(found) == len(titles)
+    assert all(line.startswith(title) for line, title in zip(found, titles, strict=True))
+    assert "does not flush its output after each answer" in lines[-2]
+
+
+def test_the_check_finds_who_cannot_declare(bot):
+    agent = bot(
+        'def play(m): say({"id": m["id"], "cards": "" if m["legal"] == ["declare"] else m["legal"][0]})'
+    )
+    lines = []
+    assert protocol_main(["check", shlex.join(agent.arguments), "--rounds", "1"], lines.append) == 1
+    text = "\n".join(lines)
+    for rules in ("south", "south_count", "south_winner", "north"):
+        assert f"FAIL  {rules}: an instant win\n      an illegal play: '': the instant win must be" in text
+    assert "cardgames with 17 cards each, 3 players" in text
+    assert {f"ok    1 rounds of {name}, 2 players" for name in ("mini", "small")} <= set(lines)
+    assert all(f" rounds of {name}, 4 players" in text for name in PRESETS)
+
+
 def test_the_check_of_no_program(capsys):
     with pytest.raises(SystemExit) as caught:
         protocol_main(["check", "no-such-program"])
@@ -710,7 +751,7 @@ def play(m):
     others = tienlen_agents.load("random")
     played = arena.play_deals([agent, others], [0, 1, 1, 1], np.arange(3), "thirteens")
     (forfeit,) = played.forfeits[0]
-    assert (forfeit.reason, forfeit.num_rounds) == ("an illegal play", 3)
+    assert (forfeit.reason, forfeit.num_seats) == ("an illegal play", 3)
     assert "'xx': not one of the legal plays" in forfeit.example
 
 

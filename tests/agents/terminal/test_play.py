@@ -19,6 +19,7 @@ from tienlen_env import tienlen_v1
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.common.notation import read_key
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.single.game import Game
@@ -95,6 +96,31 @@ def test_a_game(play, tmp_path):
     winner = ["you win", "greedy #1 wins", "greedy_long wins", "greedy #2 wins"][game.winner]
     assert f"  {winner} the game" in out
     assert "greedy #2 plays" in out
+
+
+@pytest.mark.parametrize(
+    ("typed", "key"),
+    [
+        ("f16c1ffbb9f8274e", "f16c1ffbb9f8274e"), ("0xf16c1ffbb9f8274e", "f16c1ffbb9f8274e"),
+        ("7", "0000000000000007"), ("-1", "f" * 16), ("1000000000000000", "1000000000000000"),
+        (str(2**64 - 1), "f" * 16),
+    ],
+)  # fmt: skip
+def test_the_key_of_a_record_deals_it_again(play, typed, key):
+    _, out = play([*THREE, f"--key={typed}"], ["q"])
+    assert f"key={key}.0 :" in out
+    line = out.splitlines()[-1]
+    assert Round.from_record(line).key == read_key(typed)
+    assert Round.from_record(line).record() == line
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "f16c1ffbb9f8274", "F16C1FFBB9F8274E", str(2**64), "0x1" + "0" * 16, "1.5"]
+)
+def test_what_is_no_key_is_refused(typed, capsys):
+    with pytest.raises(SystemExit):
+        main([*THREE, f"--key={typed}"])
+    assert "expected 16 hexadecimal digits as in records, or an integer of 64 bits" in capsys.readouterr().err
 
 
 def test_only_the_own_hand_is_shown(play):
@@ -251,7 +277,7 @@ def test_a_signal_leaves_with_the_record_saved(tmp_path, number, word, code):
     [
         (["--seats", "human"], "--seats has 1 seat: num_players=1"),
         (["--seats", "human", "nobody"], "unknown agent 'nobody'"),
-        ([*THREE, "--key", str(2**64)], "expected an integer of 64 bits"),
+        ([*THREE, "--key", str(2**64)], "or an integer of 64 bits"),
         ([*THREE, "--rated", "--key", "1"], "--rated: the key is drawn"),
         ([*THREE, "--rated", "--seed", "1"], "--rated: the key is drawn"),
         ([*THREE, "--seed", "1", "--key", "1"], "not allowed with argument --seed"),
@@ -276,7 +302,10 @@ def test_forfeits_are_told(play, tmp_path):
     code, out = play([*seats, "--rounds", "1", "--key", "1"], ANYTHING)
     assert code == 0
     told = " ".join(out.split())  # wherever the line was broken
-    assert "forfeits this round: no handshake (an answer that is no JSON object: 'what?')" in told
+    first, _, last = told.partition("round 1 is over")
+    assert "process forfeits this round: no handshake" in first
+    assert "what?" not in first  # a program's own text may tell of its hand
+    assert "process: an answer that is no JSON object: 'what?'" in last
 
 
 # ---------------------------------------------------------------- wherever agents play

@@ -184,7 +184,7 @@ def test_a_program_that_fails_makes_no_packet(tmp_path: Path) -> None:
         "        answer = {'id': message['id'], 'cards': '3s 3s'}\n"
         "    print(json.dumps(answer), flush=True)\n"
     )
-    with pytest.raises(ValueError, match="forfeited 100 % of its rounds in track A"):
+    with pytest.raises(ValueError, match="forfeited 100 % of its seats of rounds in track A"):
         run(f"process:{sys.executable} {program}", tiny("A", quick=True), tmp_path / "packet")
     assert not (tmp_path / "packet" / "packet.json").exists()
 

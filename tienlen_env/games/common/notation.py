@@ -306,10 +306,30 @@ def _parse_key(words: Words) -> tuple[int | None, int]:
         return None, 0
     text, column = found
     digits, dot, round_text = text.partition(".")
-    if len(digits) != 16 or any(d not in "0123456789abcdef" for d in digits) or not dot:
+    if not _HEX_KEY.fullmatch(digits) or not dot:
         raise NotationError("expected key= with 16 hex digits, a dot and the round", column)
-    unsigned = int(digits, 16)
-    return unsigned - (unsigned >> 63 << 64), number(round_text, column + 17, MAX_ID, "a round")
+    return read_key(digits), number(round_text, column + 17, MAX_ID, "a round")
+
+
+_HEX_KEY: Final = re.compile("[0-9a-f]{16}")
+
+
+def read_key(text: str) -> int:
+    """The deal key that a person or a record writes, signed.
+
+    Args:
+        text: 16 hexadecimal digits, as in records; or an integer of 64 bits, ``"7"``, ``"-1"``, ``"0x7"``.
+
+    Raises:
+        NotationError: anything else.
+    """
+    try:
+        key = int(text, 16) if _HEX_KEY.fullmatch(text) else int(text, 0)
+    except ValueError:
+        key = 2**64
+    if not -(2**63) <= key < 2**64:
+        raise NotationError(f"{text[:40]!r}: expected 16 hexadecimal digits, or an integer of 64 bits", 1)
+    return key - (key >> 63 << 64) if key >= 0 else key
 
 
 def number(text: str, column: int, highest: int, what: str) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, interruptible_work, program
+from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, interruptible_work, program, show_any_text
 from tienlen_agents.settings import Range, reader
 from tienlen_env.extras import require
 from tienlen_table.server.hub import AGENTS
@@ -103,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         MissingExtraError: a package of the extra ``web`` is not installed.
     """
+    show_any_text()
     parser = _parser()
     options = parser.parse_args(arguments)
     path = options.games or default_store()

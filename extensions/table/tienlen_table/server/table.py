@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from tienlen_agents.external.process import notice_of
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
 from tienlen_env.engine.backends.per_game import per_game
@@ -423,10 +424,9 @@ class Table:
                     else:
                         loop = asyncio.get_running_loop()
                         self._apply(await loop.run_in_executor(self._executor, self._choose, agent))
-                except Exception as error:  # an agent may be a foreign program; the game stays as it is
-                    # The text may have the command of a program, which is in the log only.
-                    about = printable(str(error)).replace(agent.name, self.names[seat])
-                    self._notices.append(f"{self.names[seat]}: {about}")
+                except Exception:  # of an agent's own code; the game stays as it is
+                    # Its text may have a hidden hand or the command of a program, so it is in the log only.
+                    self._notice(seat, "has failed: the game cannot go on")
                     self.tell_all()
                     logger.exception("game %d: %s failed", self.id, self.names[seat])
                     return
@@ -440,13 +440,16 @@ class Table:
         if self.session.is_over:
             await self._rest()
 
+    def _notice(self, seat: int, text: str) -> None:
+        self._notices.append(f"{printable(self.names[seat])} {text}")
+        del self._notices[:-5]
+
     def _choose(self, agent: Agent) -> Play:
         session = self.session
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
-                self._notices.append(f"{self.names[session.current_seat]}: {printable(forfeit.reason)}")
-                del self._notices[:-5]
+                self._notice(session.current_seat, notice_of(agent, forfeit))
         play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
         return play
 
