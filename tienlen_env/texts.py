@@ -104,6 +104,6 @@ WEB_ADDRESS: Final = (
 )
 
 
-def is_web_address(text: str) -> bool:
-    """Whether a text is an address as `WEB_ADDRESS` says: no user, no fragment, no number as the host."""
-    return len(text) <= 2000 and _WEB_ADDRESS.fullmatch(text) is not None
+def is_web_address(text: object) -> bool:
+    """Whether a value is an address as `WEB_ADDRESS` says: no user, no fragment, no number as the host."""
+    return isinstance(text, str) and len(text) <= 2000 and _WEB_ADDRESS.fullmatch(text) is not None

@@ -1,15 +1,20 @@
-"""Atomic writes and locks of files."""
+"""Files: atomic writes, locks, and how the files of strangers are read."""
 
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
+
+from tienlen_env.extras import MissingExtraError
+from tienlen_env.texts import printable
 
 if sys.platform == "win32":
     import msvcrt
@@ -111,3 +116,68 @@ def locked(path: Path) -> Iterator[None]:
             if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
                 raise
         yield
+
+
+# ---------------------------------------------------------------- files of strangers
+
+MAX_REASON: Final = 300  # characters of a refusal after the file's name
+
+
+@contextmanager
+def refusing(what: str, error_class: type[Exception] = ValueError, advice: str = "") -> Iterator[None]:
+    """Read a stranger's file in the block: whatever fails there is a refusal in one line.
+
+    Args:
+        what: the file's name, and what it should be.
+        error_class: of the refusal.
+        advice: what to do, after the reason.
+
+    Raises:
+        error_class: `what`, and why it was refused.
+        OSError: the system cannot read the file.
+        MissingExtraError: a package is not installed.
+    """
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # libraries have OSErrors of their own for what they do not like, without a number
+        # Errors of libraries are sentences; Python's own are often a word.
+        is_sentence = str(error) and (isinstance(error, ValueError) or type(error).__module__ != "builtins")
+        said = str(error) if is_sentence else f"{type(error).__name__} {error}"
+        said = " ".join(printable(said).split())
+        said = said if len(said) <= MAX_REASON else f"{said[: MAX_REASON - 1]}…"
+        raise error_class(f"{what}: {said}{advice and f'. {advice}'}") from error
+
+
+def read_json(data: bytes | str) -> Any:
+    """The values of a JSON text as the standard has them.
+
+    Raises:
+        ValueError: not JSON, a key twice in an object, a number that is not finite.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(
+        data,
+        object_pairs_hook=_with_each_key_once,
+        parse_constant=_refuse_number,
+        parse_float=_finite,
+    )
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    return found
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"{text[:20]} is not JSON")
+
+
+def _finite(text: str) -> float:
+    return found if math.isfinite(found := float(text)) else _refuse_number(text)

@@ -75,10 +75,13 @@ class Reading(Config):
 
     Attributes:
         secret: the file of a secret seed, for held-out deals.
+        seed: draws what is played again: moves of the panel's slow members, and jobs of a replay; left out:
+            by chance, so that nobody knew it when the packet was made.
         quiet: no progress.
     """
 
     secret: str | None = setting(None, ExistingFile())
+    seed: int | None = setting(None, COUNT_OR_NONE)
     quiet: bool = False
 
 
@@ -111,12 +114,10 @@ class Replaying(Checking):
     """The options of replay.
 
     Attributes:
-        seed: draws the sample; take one that was not known when the packet was made.
         jobs: number of jobs that are played again, of some tens of deals each.
         agent: load the agent from here, if its files are elsewhere than in the packet.
     """
 
-    seed: int = setting(0, COUNT_OR_NONE)
     jobs: int = setting(4, COUNT)
     agent: str = setting("", FreeText("an agent"))
 
@@ -167,29 +168,32 @@ def _show(figures: dict[str, Any]) -> None:
 
 
 def _check(settings: Checking, packet: str) -> None:
-    folder, secret = Path(packet), read_secret(settings.secret)
+    folder, secret, seed = Path(packet), read_secret(settings.secret), _seed(settings)
     show = PlainConsole(stderr=True, quiet=settings.quiet).print
-    found = check(folder, secret=secret, on_table=show)
+    found = check(folder, seed=seed, secret=secret, on_table=show)
     _show(found.figures)
     level = "community"
     if isinstance(settings, Replaying):
-        again = replay(
-            folder, settings.seed, agent=settings.agent, jobs=settings.jobs, secret=secret, on_job=show
-        )
+        again = replay(folder, seed, agent=settings.agent, jobs=settings.jobs, secret=secret, on_job=show)
         print(f"played again: {again} rounds, all the same")
         level = "replayed" if secret is None else "official"
-    print(f"{level}: {found.rounds} rounds, {found.decisions} decisions of the panel computed again")
+    panel = f"{found.decisions} decisions of the panel computed again (--seed {seed})"
+    print(f"{level}: {found.rounds} rounds, {panel}")
     if settings.entry:
         write_entry(Path(settings.entry), entry_of(read_packet(folder), level, settings.url))
         print(f"wrote {settings.entry}")
 
 
+def _seed(settings: Reading) -> int:
+    return secrets.randbits(64) if settings.seed is None else settings.seed
+
+
 def _check_rows(settings: CheckingRows, rows: Sequence[str]) -> None:
     show = PlainConsole(stderr=True, quiet=settings.quiet).print
     for row in rows:
-        secret = read_secret(settings.secret)
-        found = check_row(Path(row), any_level=settings.any_level, secret=secret, on_table=show)
-        print(f"{printable(row)}: community: {found.rounds} rounds, as its packet says")
+        secret, seed = read_secret(settings.secret), _seed(settings)
+        found = check_row(Path(row), any_level=settings.any_level, seed=seed, secret=secret, on_table=show)
+        print(f"{printable(row)}: community: {found.rounds} rounds, as its packet says (--seed {seed})")
 
 
 def _new_seed(path: str) -> None:

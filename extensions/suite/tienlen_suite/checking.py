@@ -1,8 +1,8 @@
 """`check`: computes everything in a packet again from its records. Nothing in it is believed.
 
 - every record is a legal round by the suite's rules, with the suite's deals, in the suite's order;
-- every decision of a quick member of the panel is its own, and of a slow one in a sample that the records
-  themselves draw: whoever changes a move draws another sample;
+- every decision of a quick member of the panel is its own, and of a slow one in a sample that the check draws
+  when it begins: nobody knew it when the packet was made;
 - every figure follows from the records; the class of budget follows from the measured time.
 
 It cannot see whether the agent's own moves are the agent's: `replay` plays them again.
@@ -11,6 +11,7 @@ It cannot see whether the agent's own moves are the agent's: `replay` plays them
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -26,7 +27,6 @@ from tienlen_agents.arena.regret import Judgement, judged, regret_of_choices
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.records import plays_of, read_round
-from tienlen_agents.settings import settings_of
 from tienlen_env.engine.agent import Agent, View, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import TienLenError
@@ -36,7 +36,13 @@ from tienlen_exact.policies import measure
 from tienlen_exact.small_tienlen import PolicyError, small_game
 from tienlen_exact.tree import Tree, build
 from tienlen_suite import figures, v1
-from tienlen_suite.packet import Declaration, Packet, PacketError, checksums, read_packet
+from tienlen_suite.packet import (
+    MAX_LINE,
+    Packet,
+    PacketError,
+    check_declaration,
+    read_packet,
+)
 from tienlen_suite.table import AGENT, Suite, Table, Track
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
@@ -92,12 +98,18 @@ def panel_agents(suite: Suite, names: Sequence[str]) -> list[Agent]:
 
 
 def check(
-    folder: Path, *, secret: bytes | None = None, on_table: Callable[[str], None] = lambda title: None
+    folder: Path,
+    *,
+    seed: int | None = None,
+    secret: bytes | None = None,
+    on_table: Callable[[str], None] = lambda title: None,
 ) -> Checked:
     """Check a packet.
 
     Args:
         folder: of the packet.
+        seed: draws the decisions of the panel's slow members that are computed again. None: by chance, which
+            is what a check is for: who makes a packet must not know them.
         secret: of held-out deals.
         on_table: called with the title of each table before it is checked.
 
@@ -115,7 +127,7 @@ def check(
         found = exact_figures(track, contents, on_table)
     else:
         results: list[MatchResult | None] = []
-        draw = int(hashlib.sha256("".join(checksums(contents).values()).encode()).hexdigest(), 16)
+        draw = secrets.randbits(128) if seed is None else seed
         for index, (name, table) in enumerate(track.contents.items()):
             if name not in contents:  # the agent does not play it
                 results.append(None)
@@ -158,12 +170,9 @@ def _check_claims(packet: Packet, secret: bytes | None) -> tuple[Suite, Track]:
     # An agent need not play every game of a normalised score.
     if not names or not names <= set(expected) or (len(names) < len(expected) and track.kind != "normalised"):
         raise PacketError(f"contents: expected {', '.join(expected)}")
-    for key, needed in (
-        ("versions", ("python", "machine", "numpy")),
-        ("declaration", settings_of(Declaration)),
-    ):
-        if missing := [name for name in needed if name not in values[key]]:
-            raise PacketError(f"{key}: {missing[0]} is missing")
+    if missing := [name for name in ("python", "machine", "numpy") if name not in values["versions"]]:
+        raise PacketError(f"versions: {missing[0]} is missing")
+    check_declaration(values)
     budget, units = values["budget"], packet.run["units"]
     if budget not in suite.budgets:
         raise PacketError(f"budget {budget}: expected one of {list(suite.budgets)}")
@@ -182,11 +191,9 @@ def _result(
     suite: Suite, track: Track, name: str, content: bytes, seed: int, draw: tuple[int, int]
 ) -> tuple[MatchResult, int]:
     """The result of a table from its records, and how many decisions the panel has made again."""
-    table, lines = track.contents[name], content.decode("ascii", "replace").split("\n")
+    table = track.contents[name]
     jobs, match_up = list(track.jobs(table, seed)), table.match_up
-    expected = sum(job.num_records for job in jobs)
-    if lines.pop() or len(lines) != expected:
-        raise PacketError(f"{name}: expected {expected} records, one a line")
+    lines = _lines(name, content, sum(job.num_records for job in jobs), "records")
     agents = [None, *panel_agents(suite, table.opponents)]
     shares = [0.0, *(suite.sample if suite.panel[other].is_slow else 1.0 for other in table.opponents)]
     chunks, first, recomputed = [], 0, 0
@@ -201,6 +208,19 @@ def _result(
         first += job.num_records
     played = Chunk.joined(chunks, 0)
     return MatchResult(match_up.names, match_up.lineup, match_up.rules, seed, None, played, 0.0), recomputed
+
+
+def _lines(name: str, content: bytes, expected: int, what: str) -> list[str]:
+    """The lines of a content.
+
+    Raises:
+        PacketError: another number of lines than `expected`, or a long one.
+    """
+    # Counted first: a list of empty lines takes much more memory than they do.
+    lines = content.decode("ascii", "replace").split("\n") if content.count(b"\n") == expected else []
+    if not lines or lines.pop() or max(map(len, lines), default=0) > MAX_LINE:
+        raise PacketError(f"{name}: expected {expected} {what}, one a line")
+    return lines
 
 
 class _Records:
@@ -354,8 +374,8 @@ def regret_figures(track: Track, content: bytes) -> dict[str, Any]:
     """
     decisions, losses = judged_decisions(track.regrets)
     legal = View(decisions).legal_actions
-    *lines, rest = content.decode("ascii", "replace").split("\n")
-    if rest or len(lines) != len(losses) or not all(map(str.isdecimal, lines)):
+    lines = _lines("choices/01", content, len(losses), "actions")
+    if not all(map(str.isdecimal, lines)):
         raise PacketError(f"choices/01: expected {len(losses)} actions, one a line")
     chosen = np.array([int(line[:9]) for line in lines], np.int64)
     is_legal = np.zeros(len(lines), bool)

@@ -14,23 +14,49 @@ import hashlib
 import json
 import lzma
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from tienlen_agents.files import remove_temporaries, write_atomic
-from tienlen_agents.settings import COUNT, COUNT_OR_NONE, Config, FreeText, setting
+import tienlen_agents
+from tienlen_agents.files import read_json, refusing, remove_temporaries, write_atomic
+from tienlen_agents.settings import COUNT_OR_NONE, Config, Range, setting, settings_of
+from tienlen_env.texts import is_plain
 
 SCHEMA: Final = 1
 PACKET, RUN = "packet.json", "run.json"
-MAX_CONTENT: Final = 1 << 28  # bytes of a content; compressed zeros of a stranger may be much longer
-MAX_JSON: Final = 1 << 24
-MEMORY: Final = 1 << 28  # of the decompressor
+MAX_CONTENTS: Final = 1 << 26  # bytes of all contents together, unpacked; track D has 22 million
+MAX_LINE: Final = 1 << 12  # characters of a record; 600 are many
+MAX_DECLARED: Final = 300  # characters
+MAX_JSON: Final = 1 << 20  # a packet of track A has 13,000
+MEMORY: Final = 1 << 27  # of the decompressor
 
 
 class PacketError(ValueError):
     """A packet that is not what it says; the message names the place."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A text that people read: see `is_plain`.
+
+    Attributes:
+        or_empty: the empty text is allowed, too.
+    """
+
+    or_empty: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        is_short = isinstance(value, str) and len(value) <= MAX_DECLARED
+        return is_short and (is_plain(str(value)) or (self.or_empty and value == ""))
+
+    def __str__(self) -> str:
+        return (
+            f"1 to {MAX_DECLARED} signs that people see, no blanks at the ends or side by side, no accents "
+            "apart from their letters, and each word of one alphabet"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +73,43 @@ class Declaration(Config):
         attempts: packets of this track that were made of versions of the agent, this one included.
     """
 
-    name: str = setting("", FreeText())
-    authors: str = setting("not stated", FreeText())
-    licence: str = setting("not stated", FreeText())
+    name: str = setting("", Declared(or_empty=True))
+    authors: str = setting("not stated", Declared())
+    licence: str = setting("not stated", Declared())
     kind: Literal["rules", "search", "network", "network and search", "program", "other"] = "other"
-    training: str = setting("none", FreeText())
-    hardware: str = setting("none", FreeText())
-    attempts: int = setting(1, COUNT)
+    training: str = setting("none", Declared())
+    hardware: str = setting("none", Declared())
+    attempts: int = setting(1, Range(1, 1_000_000))
+
+
+def check_declaration(values: Mapping[str, Any]) -> None:
+    """Refuse a packet whose declaration is not one, or has the name of another agent of the project.
+
+    Args:
+        values: those of packet.json.
+
+    Raises:
+        PacketError: what is wrong.
+    """
+    said, agent = values["declaration"], values["agent"]
+    if missing := [name for name in settings_of(Declaration) if name not in said]:
+        raise PacketError(f"declaration: {missing[0]} is missing")
+    with refusing("declaration", PacketError):
+        if not re.fullmatch("[1-9][0-9]{0,6}", said["attempts"]):
+            raise ValueError(f"attempts: expected a number from 1, got {said['attempts']!r}")
+        found = Declaration(**{**said, "attempts": int(said["attempts"])})
+        if not found.name:
+            raise ValueError("name: expected one")
+    if (
+        _letters(found.name.partition(":")[0]) in map(_letters, tienlen_agents.BUILT_IN)
+        and found.name != agent
+    ):
+        raise PacketError(f"declaration: name: {found.name!r} is an agent of the project; this is {agent!r}")
+
+
+def _letters(name: str) -> str:
+    """What people may remember of a name."""
+    return re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", name).casefold())
 
 
 @dataclass(frozen=True)
@@ -105,7 +161,10 @@ def read_packet(folder: Path) -> Packet:
     values = _read(folder / PACKET, VALUES)
     said = values.pop("digest")
     run = _read(folder / RUN, RUN_VALUES)
-    packet = Packet(values, {name: _content(folder / f"{name}.xz") for name in values["contents"]}, run)
+    contents: dict[str, bytes] = {}
+    for name in values["contents"]:
+        contents[name] = _content(folder / f"{name}.xz", MAX_CONTENTS - sum(map(len, contents.values())))
+    packet = Packet(values, contents, run)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if unknown := sorted(there - {PACKET, RUN, *(f"{name}.xz" for name in packet.contents)}):
         raise PacketError(f"{unknown[0]}: not a file of this packet")
@@ -122,15 +181,9 @@ def _json(values: Mapping[str, Any]) -> bytes:
 
 
 def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    data = _bytes(path, path.name, MAX_JSON)
-
-    def refuse(text: str) -> None:
-        raise ValueError(f"{text} is not JSON")
-
-    try:
-        values = json.loads(data, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise PacketError(f"{path.name}: not JSON ({error})") from None
+    data = read_file(path, path.name, MAX_JSON)
+    with refusing(f"{path.name}: not JSON", PacketError):
+        values = read_json(data)
     if not isinstance(values, dict) or set(values) != set(keys):
         raise PacketError(f"{path.name}: expected the keys {', '.join(sorted(keys))}")
     for key, is_valid in keys.items():
@@ -139,19 +192,31 @@ def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, An
     return values
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, most: int) -> bytes:
     name = f"{path.parent.name}/{path.name}"
-    try:
-        decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, MEMORY)
-        content = decompressor.decompress(_bytes(path, name, MAX_CONTENT), MAX_CONTENT)
-    except lzma.LZMAError as error:
-        raise PacketError(f"{name}: damaged ({error})") from None
+    data = read_file(path, name, MAX_CONTENTS)
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, MEMORY)
+    with refusing(f"{name}: damaged", PacketError):
+        content = decompressor.decompress(data, most + 1)
+    if len(content) > most:
+        raise PacketError(f"{name}: expected at most {MAX_CONTENTS} bytes in all contents")
     if not decompressor.eof or decompressor.unused_data:
-        raise PacketError(f"{name}: expected one stream of at most {MAX_CONTENT} bytes")
+        raise PacketError(f"{name}: expected one stream")
     return content
 
 
-def _bytes(path: Path, name: str, most: int) -> bytes:
+def read_file(path: Path, name: str, most: int) -> bytes:
+    """The bytes of a file that is no link.
+
+    Args:
+        path: the file.
+        name: its name for errors.
+        most: bytes.
+
+    Raises:
+        PacketError: there is none, or it is too large.
+        OSError: it cannot be read.
+    """
     if path.is_symlink() or not path.is_file():
         raise PacketError(f"{name}: there is no such file")
     if path.stat().st_size > most:
@@ -179,6 +244,7 @@ def _are_forfeits(value: Any) -> bool:
 
 
 SHA256: Final = "[0-9a-f]{64}"
+UNITS: Final = Range(0, 1e12)
 CONTENT_NAME: Final = "(?:records|choices|policies)/[0-9]{2}"
 VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "schema": lambda value: value is not True and value == SCHEMA,
@@ -199,8 +265,8 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
 }
 RUN_VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "created": _is_text,
-    "units": COUNT_OR_NONE.__contains__,
-    "seconds": COUNT_OR_NONE.__contains__,
-    "decisions": lambda value: type(value) is int and value >= 0,
+    "units": UNITS.__contains__,
+    "seconds": UNITS.__contains__,
+    "decisions": lambda value: type(value) is int and value in UNITS,
     "forfeits": _are_forfeits,
 }

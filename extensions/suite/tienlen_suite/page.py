@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_env.texts import WEB_ADDRESS, is_web_address, markup, printable
 from tienlen_suite.checking import SUITES
 from tienlen_suite.figures import difference
-from tienlen_suite.packet import MAX_JSON, VALUES, Packet, PacketError
+from tienlen_suite.packet import (
+    MAX_JSON,
+    MAX_LINE,
+    UNITS,
+    VALUES,
+    Packet,
+    PacketError,
+    check_declaration,
+    read_file,
+)
 from tienlen_suite.table import Track
 
 LEVELS: Final = ("community", "replayed", "official")
@@ -45,7 +54,8 @@ def entry_of(packet: Packet, level: str, url: str) -> dict[str, Any]:
         "games": _three(packet),
         "packet": {**packet.values, "digest": packet.digest},
     }
-    _check(entry)
+    with refusing("row", PacketError):
+        _check(entry)
     return entry
 
 
@@ -60,22 +70,46 @@ def _three(packet: Packet) -> list[str]:
 
 
 def _check(entry: Any) -> None:
+    """Refuse what is not a row, or cannot be shown.
+
+    Raises:
+        ValueError: what is wrong; other errors for values of another kind.
+    """
     if not isinstance(entry, dict) or set(entry) != KEYS or not isinstance(entry["packet"], dict):
-        raise PacketError(f"expected the keys {', '.join(sorted(KEYS))}")
-    values = entry["packet"]
+        raise ValueError(f"expected the keys {', '.join(sorted(KEYS))}")
+    values, games = entry["packet"], entry["games"]
     if set(values) != set(VALUES) or not all(is_valid(values[key]) for key, is_valid in VALUES.items()):
-        raise PacketError("packet: not the values of a packet")
+        raise ValueError("packet: not the values of a packet")
     if values["quick"]:
-        raise PacketError("a quick packet has no rank")
+        raise ValueError("a quick packet has no rank")
     if entry["level"] not in LEVELS:
-        raise PacketError(f"level: expected one of {', '.join(LEVELS)}")
-    if entry["url"] != "" and not (isinstance(entry["url"], str) and is_web_address(entry["url"])):
-        raise PacketError(f"url: {WEB_ADDRESS}")
+        raise ValueError(f"level: expected one of {', '.join(LEVELS)}")
+    if entry["url"] != "" and not is_web_address(entry["url"]):
+        raise ValueError(f"url: {WEB_ADDRESS}")
     suite = SUITES.get(values["suite"])
     if suite is None or values["track"] not in suite.tracks:
-        raise PacketError("packet: of an unknown suite or track")
-    if suite.digest(values["track"]) != values["track_digest"]:
-        raise PacketError("packet: track_digest: not that of the suite")
+        raise ValueError("packet: of an unknown suite or track")
+    track = suite.tracks[values["track"]]
+    if suite.digest(track.name) != values["track_digest"]:
+        raise ValueError("packet: track_digest: not that of the suite")
+    if values["budget"] not in suite.budgets or entry["units"] not in UNITS:
+        raise ValueError(f"budget, units: expected one of {list(suite.budgets)}, and a time")
+    if not isinstance(games, list) or len(games) > NUM_GAMES or not all(map(_is_record, games)):
+        raise ValueError(f"games: expected at most {NUM_GAMES} records")
+    packet = Packet({key: value for key, value in values.items() if key != "digest"}, {}, {})
+    if packet.digest != values["digest"]:
+        raise ValueError("packet: it does not match its digest")
+    check_declaration(values)
+    figures = values["figures"]
+    deals = figures["deals"] if track.kind != "nash_conv" else []
+    if len(deals) != track.num_deals or not all(type(score) in (int, float) for score in deals):
+        raise ValueError(f"packet: figures.deals: expected {track.num_deals} numbers")
+    _cells(track, 1, entry, entry, "")
+    list(_payoffs(track, [entry]))
+
+
+def _is_record(text: object) -> bool:
+    return isinstance(text, str) and len(text) <= MAX_LINE and text.isprintable()
 
 
 def write_entry(path: Path, entry: dict[str, Any]) -> None:
@@ -94,13 +128,10 @@ def read_entry(path: Path) -> dict[str, Any]:
         PacketError: the file is not a row; it is named.
         OSError: it cannot be read.
     """
-    try:
-        if path.stat().st_size > MAX_JSON:
-            raise PacketError("too large")
-        entry: dict[str, Any] = json.loads(path.read_bytes())
+    data = read_file(path, path.name, MAX_JSON)
+    with refusing(path.name, PacketError):
+        entry: dict[str, Any] = read_json(data)
         _check(entry)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise PacketError(f"{path.name}: {error}") from None
     return entry
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-import urllib.error
+import time
 import urllib.request
 import zipfile
 from collections.abc import Callable
@@ -16,14 +16,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import refusing, write_atomic
+from tienlen_env.texts import WEB_ADDRESS, is_web_address, printable
 from tienlen_suite.checking import Checked, check
 from tienlen_suite.packet import CONTENT_NAME, PACKET, RUN, PacketError, read_packet
 from tienlen_suite.page import entry_of, read_entry
 
 MAX_ARCHIVE: Final = 1 << 24  # bytes; a packet of track A has 1.2 million
 MAX_FILES: Final = 200
-SECONDS: Final = 60  # without a byte
+PATIENCE: Final = 60  # seconds without a byte
+SECONDS: Final = 600  # for all of them
 _NAME: Final = re.compile(rf"(?:[^/]+/)?({re.escape(PACKET)}|{re.escape(RUN)}|(?:{CONTENT_NAME})\.xz)")
 
 
@@ -46,15 +48,19 @@ def fetch(url: str) -> bytes:
     Raises:
         PacketError: another kind of address, an archive that is too large, or none there.
     """
-    _https(url)
-    try:
-        with urllib.request.build_opener(_OnlyHttps).open(url, timeout=SECONDS) as answer:
-            content: bytes = answer.read(MAX_ARCHIVE + 1)
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        raise error if isinstance(error, PacketError) else PacketError(f"url {url}: {error}") from None
-    if len(content) > MAX_ARCHIVE:
-        raise PacketError(f"url {url}: expected at most {MAX_ARCHIVE} bytes")
-    return content
+    content, end = bytearray(), time.monotonic() + SECONDS
+    with refusing(f"url {printable(url)}", PacketError):
+        if not is_web_address(url):
+            raise ValueError(WEB_ADDRESS)
+        try:
+            with urllib.request.build_opener(_OnlyHttps).open(url, timeout=PATIENCE) as answer:
+                while part := answer.read1(1 << 16):
+                    content += part
+                    if len(content) > MAX_ARCHIVE or time.monotonic() > end:
+                        raise ValueError(f"expected at most {MAX_ARCHIVE} bytes within {SECONDS} s")
+        except OSError as error:
+            raise ValueError(str(error)) from error
+    return bytes(content)
 
 
 def unpack(archive: bytes, folder: Path) -> None:
@@ -64,31 +70,31 @@ def unpack(archive: bytes, folder: Path) -> None:
         PacketError: no zip file, or something in it that is not a file of a packet.
         OSError: a file cannot be written.
     """
-    try:
-        with zipfile.ZipFile(BytesIO(archive)) as opened:
-            infos = [info for info in opened.infolist() if not info.is_dir()]
-            found = [_NAME.fullmatch(info.filename) for info in infos]
-            names = [match[1] for match in found if match]
-            if len(names) < len(infos):
-                raise PacketError(f"archive: {infos[found.index(None)].filename!r}: not a file of a packet")
-            if len(infos) > MAX_FILES or len(set(names)) < len(names):
-                raise PacketError(f"archive: expected at most {MAX_FILES} files, each once")
-            left = MAX_ARCHIVE  # compressed once more, the files of a packet hardly become smaller
-            for info, name in zip(infos, names, strict=True):
-                with opened.open(info) as file:
-                    content = file.read(left + 1)
-                left -= len(content)
-                if left < 0:
-                    raise PacketError(f"archive: expected at most {MAX_ARCHIVE} bytes in its files")
-                write_atomic(folder / name, content)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise error if isinstance(error, PacketError) else PacketError(f"archive: {error}") from None
+    with refusing("archive", PacketError), zipfile.ZipFile(BytesIO(archive)) as opened:
+        infos = [info for info in opened.infolist() if not info.is_dir()]
+        found = [_NAME.fullmatch(info.filename) for info in infos]
+        names = [match[1] for match in found if match]
+        if len(names) < len(infos):
+            raise ValueError(f"{infos[found.index(None)].filename!r}: not a file of a packet")
+        if len(infos) > MAX_FILES or len(set(names)) < len(names):
+            raise ValueError(f"expected at most {MAX_FILES} files, each once")
+        if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
+            raise ValueError("expected files that are stored or deflated")
+        left = MAX_ARCHIVE  # compressed once more, the files of a packet hardly become smaller
+        for info, name in zip(infos, names, strict=True):
+            with opened.open(info) as file:
+                content = file.read(left + 1)
+            left -= len(content)
+            if left < 0:
+                raise ValueError(f"expected at most {MAX_ARCHIVE} bytes in its files")
+            write_atomic(folder / name, content)
 
 
 def check_row(
     path: Path,
     *,
     any_level: bool = False,
+    seed: int | None = None,
     secret: bytes | None = None,
     on_table: Callable[[str], None] = lambda title: None,
 ) -> Checked:
@@ -97,6 +103,7 @@ def check_row(
     Args:
         path: of the row.
         any_level: take levels above *community*, too, which this check does not prove.
+        seed: see `check`.
         secret: of held-out deals.
         on_table: see `check`.
 
@@ -111,7 +118,7 @@ def check_row(
         raise PacketError("url: expected the address of the packet")
     with tempfile.TemporaryDirectory() as folder:
         unpack(fetch(entry["url"]), Path(folder))
-        found = check(Path(folder), secret=secret, on_table=on_table)
+        found = check(Path(folder), seed=seed, secret=secret, on_table=on_table)
         again = entry_of(read_packet(Path(folder)), entry["level"], entry["url"])
     for key, value in again.items():
         if entry[key] != value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import lzma
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from tienlen_env import Round
 from tienlen_env.games.registry import get_rules
 from tienlen_suite import Member, Packet, PacketError, check, read_packet, replay, run
 from tienlen_suite.checking import SUITES, judged_decisions
-from tienlen_suite.packet import MAX_CONTENT, PACKET, RUN, checksums
+from tienlen_suite.packet import MAX_CONTENTS, PACKET, RUN, checksums
 
 SECRET = b"a secret of the tests"
 
@@ -335,6 +336,33 @@ kind("empty version", "packet.json: versions")(
 )
 kind("declaration", "declaration: name is missing")(value("declaration", {}))
 kind("a name that moves the cursor", "packet.json: declaration")(value("declaration", {"name": "\x1b[2J"}))
+
+
+def declared(field: str, new: str) -> Change:
+    def change(packet: Packet, _: dict[str, Packet]) -> None:
+        packet.values["declaration"] = packet.values["declaration"] | {field: new}
+
+    return change
+
+
+for name, (field, new) in {
+    "no name": ("name", ""),
+    "a blank as a name": ("name", " "),
+    "a name with a blank at its end": ("name", "heuristic "),
+    "a name of a letter without a picture": ("name", "\u3164"),
+    "a name with a letter without a picture": ("name", "my\u2800bot"),
+    "a name with a letter of another alphabet": ("name", "h\u0435uristic"),
+    "a name of many accents": ("name", "a" + "\u0301" * 5),
+    "authors whom nobody sees": ("authors", "\u115f"),
+    "a kind that there is not": ("kind", "wizard"),
+    "attempts below one": ("attempts", "-5"),
+    "no number of attempts": ("attempts", "two"),
+    "attempts in another form": ("attempts", "0x1"),
+    "a field too many": ("colour", "red"),
+}.items():
+    kind(name, f"declaration: .*{field}")(declared(field, new))
+for other in ("champion", "Champion", "cham pion", "\uff43hampion", "search:worlds=8"):
+    kind(f"the name {other}", "declaration: name: .* is an agent of the project")(declared("name", other))
 kind("a file's checksum", "packet.json: agent_files")(value("agent_files", {"policy": "1"}))
 kind("held out that is not", "held-out deals: expected their secret")(value("held_out", "0" * 64))
 kind("unknown class of budget", r"budget 2\.0: expected one of")(value("budget", 2.0))
@@ -457,9 +485,46 @@ def test_damage_is_found(packets: dict[str, Packet], tmp_path: Path) -> None:
 
 def test_a_content_that_grows_without_end_is_refused(packets: dict[str, Packet], tmp_path: Path) -> None:
     write(copy.deepcopy(packets["A"]), tmp_path)
-    (tmp_path / "records/01.xz").write_bytes(lzma.compress(bytes(MAX_CONTENT + 1), preset=0))
-    with pytest.raises(PacketError, match="expected one stream of at most"):
+    (tmp_path / "records/01.xz").write_bytes(lzma.compress(bytes(MAX_CONTENTS + 1), preset=0))
+    with pytest.raises(PacketError, match=f"at most {MAX_CONTENTS} bytes in all contents"):
         read_packet(tmp_path)
+
+
+def test_contents_that_are_large_together_are_refused(tmp_path: Path, packets: dict[str, Packet]) -> None:
+    """The limit is one for all contents: what is above it is not unpacked."""
+    packet = copy.deepcopy(packets["A"])
+    packet.contents.clear()
+    packet.contents.update({f"records/{number:02}": bytes(1 << 20) for number in range(90)})
+    write(packet, tmp_path)
+    with pytest.raises(PacketError, match=f"records/64.xz: expected at most {MAX_CONTENTS} bytes in all"):
+        check(tmp_path)
+
+
+def test_the_sample_of_slow_members_is_drawn_by_the_check(
+    packets: dict[str, Packet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changed moves of a slow member are found by some seeds, whatever else is in the packet."""
+    few = replace(TINY, sample=0.05)
+    monkeypatch.setitem(SUITES, "tiny", few)
+    packet = copy.deepcopy(packets["A"])
+    packet.values["track_digest"] = few.digest("A")
+    weak = packets["weak search"].contents["records/02"].split(b"\n")
+    lines = packet.contents["records/02"].split(b"\n")
+    at = next(i for i, pair in enumerate(zip(lines, weak, strict=True)) if pair[0] != pair[1])
+    lines[at] = weak[at]
+    packet.contents["records/02"] = b"\n".join(lines)
+    write(packet, tmp_path)
+    found: set[bool] = set()
+    for seed in itertools.count():
+        if len(found) == 2:
+            break
+        with pytest.raises(PacketError) as caught:
+            check(tmp_path, seed=seed)
+        found.add("the panel's moves were changed: search" in str(caught.value))
+    packet.contents.update(packets["A"].contents)
+    write(packet, tmp_path)
+    assert len({check(tmp_path).decisions for _ in range(4)}) > 1
+    assert len({check(tmp_path, seed=1).decisions for _ in range(2)}) == 1
 
 
 def test_held_out_deals_need_their_secret(packets: dict[str, Packet], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.extensions.suite.suites import TINY, tiny
-from tienlen_suite import PacketError, run
+from tienlen_suite import Packet, PacketError, run
 from tienlen_suite.__main__ import main
 from tienlen_suite.figures import power
 from tienlen_suite.page import entry_of, leaderboard, ranks, read_entries, write_entry
@@ -73,6 +73,69 @@ def test_what_is_not_a_row_is_refused(
 ) -> None:
     (tmp_path / "wrong.json").write_text(json.dumps({**entries["A-greedy"], **change}))
     with pytest.raises(PacketError, match=f"wrong.json: {message}"):
+        read_entries(tmp_path)
+
+
+def put(entry: dict[str, Any], place: str, value: object) -> bytes:
+    """A row with another value, and the digest that its packet then has."""
+    *path, last = place.split(".")
+    inner = entry = copy.deepcopy(entry)
+    for key in path:
+        inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+    inner[last] = value
+    said = {key: value for key, value in entry["packet"].items() if key != "digest"}
+    entry["packet"]["digest"] = Packet(said, {}, {}).digest
+    return json.dumps(entry).encode()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("units", 10**400, "budget, units"),
+        ("units", -1, "budget, units"),
+        ("games", [5], "games: expected"),
+        ("games", ["x" * 5000], "games: expected"),
+        ("games", "x", "games: expected"),
+        ("packet.budget", 10**400, "budget, units"),
+        ("packet.figures.score.mean", "x", "Unknown format code|format"),
+        ("packet.figures.score.mean", 10**400, "OverflowError"),
+        ("packet.figures.score", {}, "KeyError"),
+        ("packet.figures.deals", ["1"] * 8, "figures.deals"),
+        ("packet.figures.deals", [1.0], "figures.deals"),
+        ("packet.figures.tables", [], "IndexError"),
+        ("packet.figures.ratings", 5, "TypeError"),
+        ("packet.declaration.name", "", "declaration: .*name"),
+        ("packet.declaration.name", "champion", "is an agent of the project"),
+        ("packet.declaration.kind", "wizard", "declaration: .*kind"),
+    ],
+)
+def test_a_row_that_cannot_be_shown_is_refused(
+    place: str, value: object, message: str, entries: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.json").write_bytes(put(entries["A-greedy"], place, value))
+    with pytest.raises(PacketError, match=f"^wrong.json: .*({message})"):
+        read_entries(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"units": ', b'"units": NaN, "units": ', "NaN is not JSON"),
+        (b'"units": ', b'"units": 1e999, "units": ', "1e999 is not JSON"),
+        (b'"units": ', b'"units": 1, "units": ', "the key 'units' is there twice"),
+        (b'"budget": ', b'"budget": 1, "budget": ', "the key 'budget' is there twice"),
+        (b'"mean": ', b'"mean": 9', "packet: it does not match its digest"),
+        (b"{", b"[" * 100_000 + b"{", "RecursionError"),
+        (b"{", b"\xff{", "utf-8"),
+        (b"{", b" " * (1 << 20) + b"{", "at most 1048576 bytes"),
+    ],
+)
+def test_a_row_is_strict_json(
+    old: bytes, new: bytes, message: str, entries: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    text = json.dumps(entries["A-greedy"]).encode()
+    (tmp_path / "wrong.json").write_bytes(text.replace(old, new, 1))
+    with pytest.raises(PacketError, match=f"^wrong.json: .*{message}"):
         read_entries(tmp_path)
 
 

@@ -257,6 +257,7 @@ def test_an_agent_that_changes_its_mind_is_not_replayed(
 def test_moves_of_another_agent_are_found_by_a_replay(tmp_path: Path) -> None:
     packet = run("heuristic", tiny("A"), tmp_path)
     packet.values["agent"] = "greedy"
+    packet.values["declaration"]["name"] = "mine"
     packet.write(tmp_path)
     check(tmp_path)  # the panel is the panel; whose moves the others are is not seen here
     with pytest.raises(PacketError, match="played again"):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import lzma
 import stat
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -13,7 +17,8 @@ from typing import Any
 import pytest
 
 from tests.extensions.suite.suites import tiny
-from tienlen_suite import PacketError, run, submitted
+from tests.needs import ROOT
+from tienlen_suite import Packet, PacketError, run, submitted
 from tienlen_suite.__main__ import main
 from tienlen_suite.page import entry_of, write_entry
 
@@ -84,6 +89,8 @@ def test_figures_of_a_row_are_those_of_its_packet(
     serve(monkeypatch, zipped(packet))
     entry = json.loads((tmp_path / "row.json").read_bytes())
     entry["packet"]["figures"]["score"]["mean"] += 0.1
+    said = {key: value for key, value in entry["packet"].items() if key != "digest"}
+    entry["packet"]["digest"] = Packet(said, {}, {}).digest
     write_entry(tmp_path / "row.json", entry)
     with pytest.raises(PacketError, match=r"row.json: packet: not that of the packet at https://example.org"):
         submitted.check_row(tmp_path / "row.json")
@@ -126,6 +133,57 @@ def test_an_archive_that_is_no_packet(
     with pytest.raises(PacketError, match=message):
         submitted.check_row(tmp_path / "row.json")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+CHECK = """
+import resource, sys
+from pathlib import Path
+from tests.extensions.suite.suites import TINY
+from tienlen_suite import PacketError, checking, submitted
+
+checking.SUITES["tiny"] = TINY
+row, *archives = map(Path, sys.argv[1:])
+for archive in archives:
+    submitted.fetch = lambda url: archive.read_bytes()
+    try:
+        submitted.check_row(row)
+    except PacketError as error:
+        print(archive.stem, error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_bombs_take_little_memory(packet: dict[str, bytes], tmp_path: Path) -> None:
+    """An archive of some kilobytes may promise gigabytes: `check-row` takes at most one, with its imports."""
+    said = json.loads(packet["mine/packet.json"])
+    zeros, lines = lzma.compress(bytes(1 << 28), preset=0), lzma.compress(b"\n" * (1 << 25), preset=0)
+
+    def with_contents(content: bytes, number: int) -> dict[str, bytes]:
+        names = [f"records/{i:02}" for i in range(number)]
+        values = said | {"contents": dict.fromkeys(names, hashlib.sha256(content).hexdigest())}
+        return {
+            "packet.json": json.dumps(values).encode(),
+            "run.json": packet["mine/run.json"],
+            **{f"{name}.xz": content for name in names},
+        }
+
+    nested = b'{"a":[' + b"[]," * 300_000 + b"[]]}"
+    archives = {
+        "contents": with_contents(zeros, 90),
+        "lines": packet | {"mine/records/01.xz": lines},
+        "json": {"packet.json": nested, "run.json": nested},
+        "large json": {"packet.json": b"[" + b"[]," * 5_000_000 + b"[]]"},
+        "names": {f"records/{i:05}.xz": b"" for i in range(60_000)},
+    }
+    paths = []
+    for name, files in archives.items():
+        paths.append(tmp_path / f"{name}.zip")
+        paths[-1].write_bytes(zipped(files))
+    command = [sys.executable, "-c", CHECK, str(tmp_path / "row.json"), *map(str, paths)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    *refused, most = done.stdout.splitlines()
+    assert [line.split()[0] for line in refused] == [path.stem.split()[0] for path in paths]
+    assert int(most) < 1_000_000  # kilobytes
 
 
 def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:
