@@ -31,7 +31,7 @@ from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program, show_any_text, with_bar
 from tienlen_agents.console import PlainConsole
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -210,15 +210,14 @@ def _read(path: Path, header: dict[str, Any], num_legal: IntArray) -> list[Float
     """The regrets in a file; none if it does not exist."""
     if not path.exists():
         return []
-    try:
-        content = json.loads(path.read_bytes())
+    data = path.read_bytes()
+    with refusing(f"{path}: not a file of judged decisions"):
+        content = read_json(data)
         losses = [np.array(found, np.float64) for found in content.pop("losses")]
         is_valid = all(
             found.shape == (num,) and np.isfinite(found).all()
             for found, num in zip(losses, num_legal, strict=False)
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise ValueError(f"{path}: not a file of judged decisions") from None
     for name, value in header.items():
         if content.get(name) != value:
             raise ValueError(

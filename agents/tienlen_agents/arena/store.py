@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
-from tienlen_agents.files import locked, remove_temporaries, write_atomic
+from tienlen_agents.files import locked, read_json, refusing, remove_temporaries, write_atomic
 from tienlen_env.texts import printable
 
 SCHEMA: Final = 2
@@ -97,27 +97,21 @@ class ChunkStore:
         data = self.path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         first, *lines = whole.split(b"\n")[:-1] or [b""]
-        try:
+        with refusing(f"{self.path} is not a file of arena chunks", ArenaRunError):
             there = _values(first)
-        except ValueError as error:
-            raise ArenaRunError(f"{self.path} is not a file of arena chunks") from error
         if there != header:
             changed = [key for key in {**there, **header} if there.get(key) != header.get(key)]
             changes = "; ".join(f"{key}: {there.get(key)} there, {header.get(key)} now" for key in changed)
             raise ArenaRunError(
-                f"{self.path} holds another match ({printable(changes)}). Start afresh (--fresh), "
+                f"{self.path} holds another match ({printable(changes)[:1000]}). Start afresh (--fresh), "
                 "or elsewhere (--out)"
             )
         for number, line in enumerate(lines, start=2):
-            try:
+            advice = "Delete the line, so that its deals are played again, or start afresh (--fresh)"
+            with refusing(f"{self.path}, line {number}: damaged", ArenaRunError, advice):
                 values = _checked(line)
                 key, shape = _place(values, header)
                 self.chunks[key] = Chunk.from_dict(values, shape)
-            except ValueError as error:
-                raise ArenaRunError(
-                    f"{self.path}, line {number}: damaged ({error}). Delete the line, so that its deals are "
-                    "played again, or start afresh (--fresh)"
-                ) from error
         if len(whole) < len(data):  # a kill cut the last line short
             os.truncate(self.path, len(whole))
 
@@ -153,16 +147,9 @@ def _values(line: bytes) -> dict[str, Any]:
     """The JSON object in a line.
 
     Raises:
-        ValueError: it is not one.
+        ValueError, RecursionError: it is not one.
     """
-
-    def refuse(text: str) -> None:
-        raise ValueError(f"{text} is not JSON")
-
-    try:
-        values = json.loads(line, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    values = read_json(line)
     if not isinstance(values, dict):
         raise ValueError("it is not a JSON object")
     return values

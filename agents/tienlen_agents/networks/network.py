@@ -31,8 +31,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
+from tienlen_agents.files import read_json, refusing
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_agents.networks.features.general import GeneralInputs
@@ -471,18 +472,20 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
-    try:
+    with refusing(f"policy {str(path)!r}"):
         policy_file.check_header(Path(path))
-        with safe_open(path, "np") as file:
+        with refusing("not a valid safetensors file"):
+            file: Any = safe_open(path, "np")
+        with file:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"expected the format {FORMAT}")
             if unknown := sorted(metadata.keys() - {*policy_file.TEXTS, policy_file.DIGEST}):
                 raise ValueError(f"unknown metadata: {', '.join(map(repr, unknown))}")
-            try:
-                config = config_of(json.loads(metadata["config"]))
+            with refusing("weights and configuration do not fit"):
+                config = config_of(read_json(metadata["config"]))
                 config.check()
-                card = json.loads(metadata.get("card", "{}"))
+                card = read_json(metadata.get("card", "{}"))
                 if not isinstance(card, dict):
                     raise ValueError("the card is not a table")
                 stored = _read_tensors(file, config)
@@ -494,12 +497,6 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
                 if not config.is_general:
                     config.reader()  # refuses what the game does not have
                 return Network(config, stored), card
-            except (KeyError, TypeError, ValueError, RecursionError) as error:
-                raise ValueError(f"weights and configuration do not fit: {error}") from error
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"policy {str(path)!r}: not a valid safetensors file ({error})") from error
-    except ValueError as error:
-        raise ValueError(f"policy {str(path)!r}: {error}") from error
 
 
 def config_of(settings: dict[str, Any]) -> NetworkConfig:

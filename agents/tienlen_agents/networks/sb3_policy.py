@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from tienlen_agents.files import refusing
 from tienlen_agents.networks.features import features_of
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.arrays import IntArray
@@ -93,10 +94,8 @@ class PolicyAgent:
             raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
         from sb3_contrib import MaskablePPO
 
-        try:
+        with refusing(f"policy {str(path)!r}: this is no MaskablePPO zip"):
             model = MaskablePPO.load(path, device="cpu")
-        except Exception as error:  # a pickle can fail in any way; the cause is kept
-            raise ValueError(f"policy {str(path)!r}: this is no MaskablePPO zip ({error})") from error
         return cls.from_model(model, sample=sample, name=f"policy:{path}")
 
     def reset(self, seed: int) -> None:

@@ -37,7 +37,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.command import program, show_any_text
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.general import Objective, fitted_config
@@ -237,16 +237,14 @@ class OnnxAgent(NetworkPlayer):
         self._data = Path(path).read_bytes()
         if with_digest(self._data[:-_DIGEST_SIZE]) != self._data:
             raise ValueError(f"agent {self.name!r}: the file is damaged, or not one of `tienlen onnx`")
-        try:
+        with refusing(f"agent {self.name!r}: not a policy"):
             session = _session_of(self._data)
             metadata = session.get_modelmeta().custom_metadata_map
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"expected the format {FORMAT}")
-            self._config = config_of(json.loads(metadata["config"]))
+            self._config = config_of(read_json(metadata["config"]))
             self._config.check()
             self._config.reader()
-        except Exception as error:  # ONNX Runtime has many types
-            raise ValueError(f"agent {self.name!r}: not a policy ({error})") from error
         self._signature = {
             put.name: (put.type.removeprefix("tensor(").rstrip(")"), put.shape)
             for put in session.get_inputs()

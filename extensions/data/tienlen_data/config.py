@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from tienlen_agents.files import read_json, refusing
 from tienlen_agents.settings import (
     COUNT,
     COUNT_OR_NONE,
@@ -86,14 +87,10 @@ def header_of(path: Path) -> bytes:
     Raises:
         ValueError: not a file of ``tienlen data``.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        metadata = pq.read_metadata(path).metadata or {}
-        return bytes(metadata[KEY])
-    except (pa.ArrowException, KeyError) as error:
-        raise ValueError(f"{path}: not a file of `tienlen data`") from error
+    with refusing(f"{path}: not a file of `tienlen data`"):
+        return bytes(pq.read_metadata(path).metadata[KEY])
 
 
 def config_of(folder: str | Path) -> DataConfig:
@@ -107,8 +104,12 @@ def config_of(folder: str | Path) -> DataConfig:
     path = path_of(Path(folder), "rounds", 0)
     if not path.is_file():
         raise ValueError(f"{str(folder)!r}: expected a folder of `tienlen data`")
-    found = json.loads(header_of(path))
-    if found.pop("schema", None) != SCHEMA:
-        raise ValueError(f"{folder}: expected schema {SCHEMA} of `tienlen data`")
-    # The rounds are in the files: records that they came from need not exist any more.
-    return DataConfig(**{**found, "records": None})
+    text = header_of(path)
+    with refusing(str(path)):
+        found = read_json(text)
+        if found.pop("schema", None) != SCHEMA:
+            raise ValueError(f"expected schema {SCHEMA} of `tienlen data`")
+        # The rounds are in the files: records that they came from need not exist any more.
+        config = DataConfig(**{**found, "records": None})
+        get_rules(config.rules, config.players)
+    return config

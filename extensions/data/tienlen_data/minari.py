@@ -19,6 +19,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from tienlen_agents.files import refusing
 from tienlen_data import DataConfig, config_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.gymnasium import OneSeatEnv
@@ -58,7 +59,8 @@ def to_minari(folder: str | Path, dataset_id: str, **metadata: Any) -> Any:
     }
     made: Any = None
     for path in sorted(Path(folder, "rounds").glob("*.parquet")):
-        buffers = list(_episodes(Path(folder), path.name, batch))
+        with refusing(str(path)):
+            buffers = list(_episodes(Path(folder), path.name, batch))
         if made is None:
             made = minari.create_dataset_from_buffers(dataset_id, buffers, **given)
         else:

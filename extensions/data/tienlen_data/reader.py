@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tienlen_agents.files import refusing
 from tienlen_data.config import config_of, path_of
 from tienlen_data.rounds import Deal
 from tienlen_env.games.common.arrays import IntArray
@@ -52,38 +53,61 @@ def read_shards(folder: str | Path) -> Iterator[Played]:
         MissingExtraError, ValueError: see `config_of`; or a file is missing or damaged.
     """
     config_of(folder)
-    import pyarrow as pa
+    for index in itertools.count():
+        rounds, decisions = (path_of(Path(folder), name, index) for name in ("rounds", "decisions"))
+        if not rounds.is_file():
+            return
+        if not decisions.is_file():
+            raise ValueError(f"{decisions}: there is no such file")
+        with refusing(str(rounds)):
+            played = _read(rounds, decisions)
+        yield played
+
+
+def _read(rounds_path: Path, decisions_path: Path) -> Played:
+    """The rounds of a shard."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    for index in itertools.count():
-        path = path_of(Path(folder), "rounds", index)
-        if not path.is_file():
-            return
-        try:
-            names = [name for name in _RESULTS if name in pq.read_schema(path).names]
-            rounds = pq.read_table(path, columns=[*Deal._fields, "num_decisions", *names])
-            plays = pq.read_table(
-                path_of(Path(folder), "decisions", index), columns=["action", "cards", "legal_actions"]
-            )
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{path}: {error}") from error
-        num = rounds["num_decisions"].to_numpy().astype(np.int64)
-        if num.sum() != len(plays):
-            raise ValueError(f"{path}: {num.sum()} decisions, and {len(plays)} in its other file")
-        deals = [
-            Deal(*deal[:3], *(None if cards is None else tuple(cards) for cards in deal[3:]))
-            for deal in zip(*rounds.select(Deal._fields).to_pydict().values(), strict=True)
-        ]
-        results = {
-            name: pc.list_flatten(rounds[name]).to_numpy().astype(np.int64).reshape(len(rounds), -1)
-            for name in names
-        }
-        num_legal = pc.list_value_length(plays["legal_actions"])
-        actions, cards, num_legal = (
-            column.to_numpy().astype(np.int64) for column in (plays["action"], plays["cards"], num_legal)
-        )
-        yield Played(deals, num, actions, cards, num_legal, results)
+    names = [name for name in _RESULTS if name in pq.read_schema(rounds_path).names]
+    rounds = pq.read_table(rounds_path, columns=[*Deal._fields, "num_decisions", *names])
+    with refusing(str(decisions_path)):
+        plays = pq.read_table(decisions_path, columns=["action", "cards", "legal_actions"])
+        actions, cards = _integers(plays, "action"), _integers(plays, "cards")
+        legal = plays["legal_actions"]
+        num_legal = _integers({"legal_actions": pc.list_value_length(legal)}, "legal_actions")
+    num = _integers(rounds, "num_decisions")
+    if num.min(initial=0) < 0 or num.sum() != len(plays):
+        raise ValueError(f"{num.sum()} decisions, and {len(plays)} in its other file")
+    results = {
+        name: _integers({name: pc.list_flatten(rounds[name])}, name).reshape(len(rounds), -1)
+        for name in names
+    }
+    columns = rounds.select(Deal._fields).to_pydict()
+    for name, values in columns.items():
+        kind = list if name in ("hands", "extra") else int
+        if any(value is not None and type(value) is not kind for value in values):
+            raise ValueError(f"{name}: a column of another type")
+    deals = [
+        Deal(*deal[:3], *(None if cards is None else tuple(cards) for cards in deal[3:]))
+        for deal in zip(*columns.values(), strict=True)
+    ]
+    return Played(deals, num, actions, cards, num_legal, results)
+
+
+def _integers(table: Any, name: str) -> IntArray:
+    """int64: a column of a table, of integers without nulls.
+
+    Raises:
+        ValueError: it is another one.
+    """
+    import pyarrow as pa
+
+    column = table[name]
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise ValueError(f"{name}: expected integers, got {column.type} with {column.null_count} nulls")
+    found: IntArray = column.to_numpy().astype(np.int64)
+    return found
 
 
 def read_rounds(folder: str | Path) -> Iterator[AnyRound]:
@@ -101,14 +125,14 @@ def read_rounds(folder: str | Path) -> Iterator[AnyRound]:
         plays = list(zip(played.actions.tolist(), played.cards.tolist(), strict=True))
         begins = (ends - played.num_decisions).tolist()
         for at, (deal, begin, end) in enumerate(zip(played.deals, begins, ends.tolist(), strict=True)):
-            found = deal.round(rules)
-            for action, cards in plays[begin:end]:
-                found.play(found.play_of(action, cards))
-            for name, get, written in results:
-                if (result := list(get(found))) != written[at]:
-                    raise ValueError(
-                        f"{folder}, round {number}: the file has {name} {written[at]}, but its plays "
-                        f"end with {result}"
-                    )
+            with refusing(f"{folder}, round {number}"):
+                found = deal.round(rules)
+                for action, cards in plays[begin:end]:
+                    found.play(found.play_of(action, cards))
+                for name, get, written in results:
+                    if (result := list(get(found))) != written[at]:
+                        raise ValueError(
+                            f"the file has {name} {written[at]}, but its plays end with {result}"
+                        )
             number += 1
             yield found

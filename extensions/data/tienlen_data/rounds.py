@@ -13,6 +13,7 @@ from numpy.random import SeedSequence
 
 import tienlen_agents
 from tienlen_agents.arena.play import batch_for
+from tienlen_agents.files import refusing
 from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.search import SearchAgent
 from tienlen_data.config import DataConfig
@@ -122,13 +123,11 @@ class Records:
     def __init__(self, config: DataConfig, first: int, num_rounds: int) -> None:
         rules, rounds = config.variant, []
         assert config.records is not None
-        with open(config.records, encoding="utf-8") as file:
+        with refusing(config.records), open(config.records, encoding="utf-8") as file:
             lines = [line.rstrip("\n") for line in itertools.islice(file, first, first + num_rounds)]
         for number, line in enumerate(lines, first + 1):
-            try:
+            with refusing(f"{config.records}, line {number}"):
                 rounds.append(read_round(line, rules))
-            except ValueError as error:
-                raise ValueError(f"{config.records}, line {number}: {error}") from error
         self._actions, self._cards = plays_of(rounds)
         deals = [Deal.of(played) for played in rounds]
         self.deals = dict(zip(Deal._fields, zip(*deals, strict=True), strict=True))

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import refusing, write_atomic
 from tienlen_env.engine.agent import Agent
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.variant import Variant
@@ -25,7 +25,7 @@ from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT
 from tienlen_exact.policies import EdgeIndex, check_policy, read_arrays
 from tienlen_exact.small_tienlen import GAME, PolicyError, PositionError, SmallGame
 from tienlen_exact.solvers import slot_below
-from tienlen_exact.tree import Tree, TreeArrays, build
+from tienlen_exact.tree import MAX_DEALS, Tree, TreeArrays, build
 
 VERSION: Final = 1  # of the files
 FALLBACK: Final = "heuristic"
@@ -222,12 +222,16 @@ def load_exact(path: str) -> ExactAgent:
     if not Path(path).is_file():
         raise FileNotFoundError(f"exact policy {path!r}: there is no such file")
     stored = read_arrays(Path(path), "a policy of the laboratory")
-    try:
-        version, digest = int(stored["version"]), str(stored["digest"])
-        policy, depth = stored["policy"].astype(np.float64), int(stored["num_decisions"])
-        game = SmallGame.from_settings(str(stored["rules"]))
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"{path}: not a policy of the laboratory ({error})") from None
+    with refusing(f"{path}: not a policy of the laboratory"):
+        version, digest = stored["version"].item(), stored["digest"].item()
+        policy, depth = stored["policy"], stored["num_decisions"].item()
+        game = SmallGame.from_settings(stored["rules"].item())
+        is_policy = policy.dtype == np.float64 and policy.ndim == 1
+        # As many plays as cards, and a pass of every other seat after each, are never reached.
+        if not is_policy or type(depth) is not int or not 0 < depth <= 52 * game.num_players:
+            raise ValueError("expected a vector of float64 and the number of decisions")
+        if game.num_deals > MAX_DEALS:
+            raise ValueError(f"the deals of {game.rules.name} cannot be listed")
     if version != VERSION or game.rules.digest() != digest:
         raise ValueError(f"{path}: of another version of the laboratory or of the rules")
     return ExactAgent(f"exact:{path}", game, policy, depth)

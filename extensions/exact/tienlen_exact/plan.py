@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
 
 from tienlen_exact import passes
-from tienlen_exact.policies import uniform
+from tienlen_exact.policies import GIB, available_bytes, uniform
 from tienlen_exact.small_tienlen import GameTooLargeError, SmallGame
 from tienlen_exact.solvers import Solver
 from tienlen_exact.tree import Size, build, estimate, part_bytes
@@ -22,7 +19,6 @@ from tienlen_exact.tree import Size, build, estimate, part_bytes
 SECONDS_A_DEAL: Final = 1.5e-6
 SECONDS_A_SLOT: Final = 1.5e-7  # of building
 SECONDS_A_PASS: Final = 6e-9  # for each slot and leaf: a third of an iteration of CFR+
-GIB: Final = 2**30
 REPEATS: Final = 5  # of a measurement
 
 Purpose = Literal["agents", "lookahead", "solver"]
@@ -86,18 +82,6 @@ def plan(game: SmallGame, purpose: Purpose) -> Plan:
         SECONDS_A_DEAL * size.deals + SECONDS_A_SLOT * size.slots,
         3 * SECONDS_A_PASS * work * P / 2,
     )
-
-
-def available_bytes() -> int:
-    """Memory that is free on this machine, or all that it has where the system does not say."""
-    with suppress(OSError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return 8 * GIB
 
 
 def check_fits(needs: Plan, limit: float | None = None) -> None:

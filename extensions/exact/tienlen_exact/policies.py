@@ -8,8 +8,10 @@ with what the view shows, and agents do not see them.
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+from tienlen_agents.files import refusing
 from tienlen_env.engine.agent import Agent, FallibleAgent, RandomAgent, ScoringAgent, check_plays, history_of
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
@@ -202,6 +205,21 @@ def edge_depths(tree: Tree) -> IntArray:
     return depths
 
 
+GIB: Final = 2**30
+
+
+def available_bytes() -> int:
+    """Memory that is free on this machine, or all that it has where the system does not say."""
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 8 * GIB
+
+
 def read_arrays(path: Path, what: str) -> dict[str, AnyArray]:
     """All arrays of a file of `np.savez`.
 
@@ -214,11 +232,13 @@ def read_arrays(path: Path, what: str) -> dict[str, AnyArray]:
         OSError: the file cannot be read.
     """
     data = io.BytesIO(path.read_bytes())  # so that no file stays open if it is damaged
-    try:
+    with refusing(f"{path}: not {what}"):
+        with zipfile.ZipFile(data) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+        if size > available_bytes():
+            raise ValueError(f"{size:,} bytes, which do not fit in memory")
         with np.load(data, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (ValueError, EOFError, KeyError, OSError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not {what} ({error})") from None
 
 
 Method = Literal["uniform", "log-probabilities", "choices"]

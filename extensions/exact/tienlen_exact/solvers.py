@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import refusing, write_atomic
 from tienlen_agents.search.randomness import random_word
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import FloatArray, IntArray
@@ -391,20 +391,26 @@ class Solver:
             OSError: the file cannot be read.
         """
         found = read_arrays(path, "a checkpoint of the laboratory")
-        for name, value in self._facts().items():
-            if name not in found or found[name].item() != value:
-                other = found[name].item() if name in found else "nothing"
-                raise ValueError(f"{path}: it is of {name} {other!r}, expected {value!r}")
         wanted = ["now"] if self.algorithm == "mmd" else ["regret", "average"]
-        for name in wanted:
-            if found.get(name) is None or found[name].shape != (self.tree.num_edges,):
-                raise ValueError(f"{path}: expected {name!r} of {self.tree.num_edges} numbers")
+        with refusing(str(path)):
+            for name, value in self._facts().items():
+                if name not in found or found[name].item() != value:
+                    other = found[name].item() if name in found else "nothing"
+                    raise ValueError(f"it is of {name} {other!r}, expected {value!r}")
+            for name in wanted:
+                is_sound = name in found and found[name].dtype == np.float64
+                if not is_sound or found[name].shape != (self.tree.num_edges,):
+                    raise ValueError(f"expected {name!r} of {self.tree.num_edges} numbers")
+                if not np.isfinite(found[name]).all():
+                    raise ValueError(f"{name!r} is not finite")
+            if type(iteration := found["iteration"].item()) is not int or iteration < 0:
+                raise ValueError("expected the number of its iteration")
         if self.algorithm == "mmd":
             self.now = found["now"]
         else:
             self._regret, self._average = found["regret"], found["average"]
             self.now = normalised(self.tree, self._regret)
-        self.iteration = int(found["iteration"])
+        self.iteration = iteration
 
 
 def solve(
