@@ -80,7 +80,7 @@ def test_a_damaged_config_is_named(text: bytes, tmp_path: Path) -> None:
     with_checkpoints(tmp_path, 1)
     (tmp_path / "config.json").write_bytes(text)
     with pytest.raises(
-        RunError, match=r"config\.json is damaged: put back a sound copy, or start anew with ano"
+        RunError, match=r"config\.json is damaged: .*\. Put back a sound copy, or start anew with ano"
     ):
         a_folder(tmp_path, resume=True)
 
@@ -276,6 +276,28 @@ def test_a_hole_in_the_curve_is_never_silent(
     assert [json.loads(line)["iteration"] for line in path.read_text().splitlines()] == [4]
     if before is not None:
         assert path.with_name("metrics.jsonl.damaged").read_bytes() == before
+
+
+def test_a_changed_digit_of_the_curve_is_found(tmp_path: Path) -> None:
+    with_checkpoints(tmp_path, 1, 2, 3)
+    path = tmp_path / "metrics.jsonl"
+    sound = path.read_bytes()
+    for content, message in ((sound, None), (sound.replace(b"0.5", b"0.6"), r"changed .*--new-metrics")):
+        path.write_bytes(content)
+        folder = a_folder(tmp_path, resume=True)
+        folder.load_checkpoint()
+        if message is None:
+            folder.trim_metrics(3)
+            continue
+        with pytest.raises(RunError, match=message):
+            folder.trim_metrics(3)
+        assert path.read_bytes() == content
+        folder.begin_new_metrics(3)
+        folder.trim_metrics(3)
+    again = a_folder(tmp_path, resume=True)  # no checkpoint was written since
+    again.load_checkpoint()
+    again.trim_metrics(3)
+    assert path.read_bytes() == b""
 
 
 def test_what_comes_after_the_checkpoint_may_be_anything(tmp_path: Path) -> None:

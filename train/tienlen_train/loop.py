@@ -238,8 +238,8 @@ class _Run:
                 raise RunError(
                     f"{path} holds the weights of a run that has diverged: remove it to use the one before"
                 ) from error
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-                raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error
+            except Exception as error:  # a stranger's state can fail in any way
+                raise RunError(f"{path} does not hold the state of such a run: {error!r:.300}") from error
             self._saved = task.iteration
             if config.new_metrics:
                 folder.begin_new_metrics(task.iteration)

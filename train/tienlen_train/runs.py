@@ -38,6 +38,7 @@ _NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actor
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"
+_NEW_METRICS: Final = "put back a sound copy, or continue with --new-metrics, which sets the file aside"
 RESTORE_HINT: Final = "put back a sound copy, or start anew with another --out"
 
 
@@ -157,6 +158,8 @@ class RunFolder:
         self.metrics_path = path / "metrics.jsonl"
         self._events: SummaryWriter | None = None
         self._damaged: list[Path] = []  # checkpoints; deleted as soon as a new one is written
+        self._chain: dict[int, str] = {}  # by iteration: a digest of all lines of the metrics up to it
+        self._chain_of_checkpoint: dict[int, str] = {}
         settings = dataclasses.asdict(config)
         self._may_change = frozenset(config.may_change)
         config_path = path / CONFIG
@@ -221,10 +224,11 @@ class RunFolder:
         Raises:
             RunError: the disk is full or the folder cannot be written.
         """
-        line = json.dumps(metrics, allow_nan=False) + "\n"
+        line = json.dumps(metrics, allow_nan=False)
         with writing(self.metrics_path), self.metrics_path.open("a", encoding="utf-8") as file:
-            file.write(line)
+            file.write(f"{line}\n")
         iteration = metrics["iteration"]
+        self._add_to_chain(iteration, line)
         with writing(self.path / "tensorboard"):
             if self._events is None:
                 # A resumed run drops what was written after its checkpoint.
@@ -240,10 +244,24 @@ class RunFolder:
             iteration: of the checkpoint.
 
         Raises:
-            RunError: a line of the iterations before is damaged or missing.
+            RunError: a line of the iterations before is damaged, changed or missing.
         """
-        kept = [json.dumps(metrics) for metrics in self._read_metrics(iteration)]
+        found = {metrics["iteration"]: json.dumps(metrics) for metrics in self._read_metrics(iteration)}
+        kept = list(found.values())
+        self._chain = {}
+        for number, line in found.items():
+            self._add_to_chain(number, line)
+        said = self._chain_of_checkpoint.get(iteration)
+        if said is not None and self._chain.get(iteration, said) != said:
+            raise RunError(
+                f"{self.metrics_path}: a line was changed after the checkpoint of iteration {iteration} was "
+                f"written: {_NEW_METRICS}"
+            )
         write_atomic(self.metrics_path, "".join(f"{line}\n" for line in kept).encode())
+
+    def _add_to_chain(self, iteration: int, line: str) -> None:
+        before = next(reversed(self._chain.values()), "")
+        self._chain[iteration] = hashlib.sha256(f"{before}{line}".encode()).hexdigest()
 
     def begin_new_metrics(self, iteration: int) -> None:
         """Set a damaged metrics.jsonl aside, as metrics.jsonl.damaged; the new one begins after an iteration.
@@ -254,6 +272,7 @@ class RunFolder:
         with writing(self.metrics_path):
             if self.metrics_path.exists():
                 os.replace(self.metrics_path, self.metrics_path.with_name("metrics.jsonl.damaged"))
+        self._chain_of_checkpoint = {}
         self._described["first_iteration"] = iteration + 1
         self._write_description()
         write_atomic(self.metrics_path, b"")
@@ -266,26 +285,15 @@ class RunFolder:
         """
         # The first line is that of iteration 1, unless a damaged file was set aside.
         wanted = range(self._described.get("first_iteration", 1), iteration + 1)
-        try:
-            lines = self.metrics_path.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            lines = []
-        except OSError as error:
-            raise RunError(f"cannot read {self.metrics_path}: {error.strerror}") from error
+        lines = _bytes(self.metrics_path).split(b"\n") if self.metrics_path.exists() else []
         found = []
         for number, (expected, line) in enumerate(zip_longest(wanted, lines[: len(wanted)]), 1):
-            try:
-                metrics = json.loads(line or b"")
-                is_right = metrics["iteration"] == expected
-                is_right = is_right and all(v is None or type(v) in (int, float) for v in metrics.values())
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                is_right = False
-            if not is_right:
-                raise RunError(
-                    f"{self.metrics_path}: line {number} is not that of iteration {expected}, and the "
-                    "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, "
-                    "which sets the file aside"
-                )
+            where = f"{self.metrics_path}: line {number} is not that of iteration {expected}"
+            with files.refusing(where, RunError, _NEW_METRICS.capitalize()):
+                metrics = files.read_json(line or b"")
+                is_right = all(v is None or type(v) in (int, float) for v in metrics.values())
+                if metrics["iteration"] != expected or not is_right:
+                    raise ValueError("another iteration, or other values than numbers")
             found.append(metrics)
         return found
 
@@ -309,7 +317,8 @@ class RunFolder:
             RunError: the disk is full or the folder cannot be written; the last checkpoint is still there.
         """
         buffer = io.BytesIO()
-        torch.save({**state, "iteration": iteration, "settings": self._settings_digest}, buffer)
+        known = {"metrics": self._chain[iteration]} if iteration in self._chain else {}
+        torch.save({**state, **known, "iteration": iteration, "settings": self._settings_digest}, buffer)
         data = buffer.getvalue()
         path = self.checkpoint_path(iteration)
         with writing(self.metrics_path):
@@ -337,10 +346,7 @@ class RunFolder:
         newest: tuple[Path, bytes] | None = None
         self._damaged = []
         for path in self._checkpoints():
-            try:
-                data = path.read_bytes()
-            except OSError as error:
-                raise RunError(f"cannot read {path}: {error.strerror}") from error
+            data = _bytes(path)
             if hashlib.sha256(data[32:]).digest() != data[:32]:
                 self._damaged.append(path)
                 print(f"{path} is damaged; falling back to the one before", file=sys.stderr)
@@ -352,16 +358,15 @@ class RunFolder:
                 raise RunError(f"{self.path / CHECKPOINTS}: {state}: {RESTORE_HINT}")
             return None
         path, data = newest
-        try:
+        with files.refusing(f"{path} is not a checkpoint", RunError):
             state = torch.load(io.BytesIO(data), weights_only=True)
-        except Exception as error:  # whatever a foreign file makes of the reader
-            raise RunError(f"{path} is not a checkpoint: {error}") from error
         if not isinstance(state, dict) or state.get("iteration", int(path.stem)) != int(path.stem):
             raise RunError(f"{path} is not the checkpoint of iteration {int(path.stem)} of a run")
         if state.get("settings", self._settings_digest) != self._settings_digest:
             raise RunError(
                 f"{self.path / CONFIG} has other settings than {path.name} was written with: {RESTORE_HINT}"
             )
+        self._chain_of_checkpoint = {int(path.stem): state["metrics"]} if "metrics" in state else {}
         return int(path.stem), state
 
     def _checkpoints(self) -> list[Path]:
@@ -377,20 +382,28 @@ class RunFolder:
         return sorted(found, key=lambda path: int(path.stem), reverse=True)
 
 
+def _bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        RunError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}") from error
+
+
 def _read_description(path: Path) -> dict[str, Any]:
     """The content of a config.json.
 
     Raises:
         RunError: the file is damaged.
     """
-    try:
-        described = json.loads(path.read_bytes())
+    data = _bytes(path)
+    with files.refusing(f"{path} is damaged", RunError, RESTORE_HINT.capitalize()):
+        described = files.read_json(data)
         is_right = isinstance(described["config"], dict) and isinstance(described["rules_digest"], str)
-        is_right = is_right and type(described.get("first_iteration", 1)) is int
-    except OSError as error:
-        raise RunError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError):
-        is_right = False
-    if not is_right:
-        raise RunError(f"{path} is damaged: {RESTORE_HINT}")
+        if not is_right or type(described.get("first_iteration", 1)) is not int:
+            raise ValueError("not the settings of a run")
     return cast("dict[str, Any]", described)
