@@ -25,7 +25,7 @@ from rich.table import Table
 import tienlen_agents
 from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
 from tienlen_agents.console import PlainConsole
-from tienlen_agents.files import locked, remove_temporaries, write_atomic
+from tienlen_agents.files import locked, read_json, refusing, remove_temporaries, write_atomic
 from tienlen_agents.settings import (
     COUNT,
     COUNT_OR_NONE,
@@ -267,8 +267,7 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
     curve: list[dict[str, Any]] = []
     if folder and (folder / CHECKPOINT).exists():
         solver.resume(folder / CHECKPOINT)
-        curve = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
-        curve = [point for point in curve if point["iteration"] <= solver.iteration]
+        curve = _read_curve(folder / CURVE, solver.iteration)
         work.say(f"goes on after iteration {solver.iteration}")
     seconds = curve[-1]["seconds"] if curve else 0.0
     measured = measure(tree, solver.policy())
@@ -290,9 +289,10 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
                     write_atomic(folder / CURVE, "".join(json.dumps(p) + "\n" for p in curve).encode())
                     solver.save(folder / CHECKPOINT)
     if tree.num_players == 2:
-        lower, upper = measured.bounds
+        (lower, upper), seat_0 = measured.opener_bounds, measured.bounds
         work.say(
-            f"seat 0 earns {lower:+.6f} to {upper:+.6f} in an equilibrium: NashConv {measured.nash_conv:.3e}"
+            f"in an equilibrium who leads earns {lower:+.6f} to {upper:+.6f}, seat 0 {seat_0[0]:+.6f} to "
+            f"{seat_0[1]:+.6f}: NashConv {measured.nash_conv:.3e}"
         )
     else:
         gains = ", ".join(f"{gain:.3e}" for gain in measured.gains)
@@ -300,7 +300,27 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
     if folder:
         about = f"{settings.algorithm}, {solver.iteration} iterations, NashConv {measured.nash_conv:.3e}"
         save_policy(folder / POLICY, tree, solver.policy(), about)
-        work.say(f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}")
+        work.say(_wrote(folder / POLICY, settings))
+
+
+def _read_curve(path: Path, last: int) -> list[dict[str, Any]]:
+    """The points of a curve up to an iteration."""
+    lines = path.read_bytes().splitlines()
+    with refusing(str(path)):
+        curve = [point for point in map(read_json, lines) if point["iteration"] <= last]
+        if not all(type(point[key]) in (int, float) for point in curve for key in ("seconds", "nash_conv")):
+            raise ValueError("not the points of a curve")
+    return curve
+
+
+def _wrote(path: str | Path, settings: Common) -> str:
+    """What can be done with a policy's file."""
+    if settings.deck is None and settings.cards_each is None:
+        return f"wrote {path}, which plays as exact:{path}"
+    return (  # other commands take rules by their names alone
+        f"wrote {path}, which `tienlen exact show` reads; rules with a deck of one's own have no name, so it "
+        f"plays as exact:{path} in Python alone: arena.match(..., rules=small_game(...).rules)"
+    )
 
 
 def _best_response(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
@@ -311,7 +331,7 @@ def _best_response(work: Work, tree: Tree, settings: Asking, agents: list[tuple[
         work.say(f"seat {seat}: the best response earns {best:+.6f}, {name} itself {value:+.6f}")
     if settings.out:
         save_policy(settings.out, tree, best_responses(tree, policy), f"best response to {name}")
-        work.say(f"wrote {settings.out}, which plays as exact:{settings.out}")
+        work.say(_wrote(settings.out, settings))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -80,10 +80,12 @@ class Measure:
     Attributes:
         values: what each seat earns a round on average.
         best: what each seat would earn with its best response to the others.
+        opener_best: the part of `best` that seats earn in the deals where they lead, of all seats together.
     """
 
     values: tuple[float, ...]
     best: tuple[float, ...]
+    opener_best: float = 0.0
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -103,6 +105,11 @@ class Measure:
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound of what seat 0 earns in an equilibrium; of two-player zero-sum games."""
         return -self.best[1], self.best[0]
+
+    @property
+    def opener_bounds(self) -> tuple[float, float]:
+        """The same bounds for the seat that leads the round, whichever it is."""
+        return self.opener_best - sum(self.best), self.opener_best
 
 
 def edge_seats(tree: Tree) -> IntArray:
@@ -126,11 +133,19 @@ def measure(tree: Tree, policy: FloatArray) -> Measure:
     check_policy(tree, policy)
     reach, values = np.empty((2, tree.num_slots))
     passes.reach_down(tree.arrays, policy, reach, -1)
-    earned, best = [], []
+    earned, best, opener_best = [], [], 0.0
     for seat in range(tree.num_players):
         earned.append(passes.values_up(tree.arrays, policy, reach, seat, values) / tree.num_deals)
         best.append(passes.best_up(tree.arrays, policy, reach, seat, values, _NONE) / tree.num_deals)
-    return Measure(tuple(earned), tuple(best))
+        opener_best += _sum_where_it_leads(tree, values, seat) / tree.num_deals
+    return Measure(tuple(earned), tuple(best), opener_best)
+
+
+def _sum_where_it_leads(tree: Tree, values: FloatArray, seat: int) -> float:
+    """The sum of a seat's values at the roots where it acts."""
+    start, roots = tree.arrays.slot_start, range(int(tree.arrays.sizes[1]))
+    at = [root * tree.num_players + seat for root in roots if tree.arrays.actor[root] == seat]
+    return float(sum(values[start[first] : start[first + 1]].sum() for first in at))
 
 
 def best_responses(tree: Tree, policy: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 import tienlen_agents
+from tienlen_agents import arena
 from tienlen_exact import __main__ as command, build, measure, policy_of
 from tienlen_exact.plan import bench
 from tienlen_exact.small_tienlen import small_game
@@ -57,6 +58,20 @@ def test_best_response_to_a_file(capsys, tmp_path):
     text = run(capsys, "best-response", "heuristic", "--rules", "mini", "--out", str(out))
     assert "seat 0: the best response earns +0.025000, heuristic itself +0.000000" in text
     assert tienlen_agents.load(f"exact:{out}").history > 5
+    assert f"which plays as exact:{out}" in text
+
+
+def test_who_leads_earns_the_value_of_the_game(capsys, tmp_path):
+    """With one card each who leads is out at once."""
+    words = ["solve", "--rules", "cardgames", "--players", "2", "--deck", "3s 4s 2s", "--cards-each", "1"]
+    out = tmp_path / "run"
+    text = run(capsys, *words, "--iterations", "2", "--out", str(out))
+    assert "who leads earns +1.000000 to +1.000000, seat 0 -0.000000 to +0.000000: NashConv" in text
+    assert "in Python alone" in text
+    rules = small_game("cardgames", 2, deck="3s 4s 2s", cards_each=1).rules
+    assert arena.match(f"exact:{out}/policy.npz", "greedy", rules=rules, num_deals=2)
+    text = run(capsys, "solve", "--rules", "mini", "--iterations", "60")
+    assert "who leads earns +0.29" in text
 
 
 FIVE_CARDS = ["--rules", "cardgames", "--players", "2", "--deck", "3s 3c 4s 4c 2s", "--cards-each", "2"]
