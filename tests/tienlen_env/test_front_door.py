@@ -1,4 +1,4 @@
-"""``import tienlen_env`` is cheap, offers the documented names, and registers with Gymnasium."""
+"""``import tienlen_env`` is cheap and offers the documented names."""
 
 from __future__ import annotations
 
@@ -39,11 +39,3 @@ def test_unknown_name(package: str) -> None:
     module = import_module(f"tienlen_env{package}")
     with pytest.raises(AttributeError, match=f"module 'tienlen_env{package}' has no attribute 'nothing'"):
         module.nothing  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    "order", ["tienlen_env, gymnasium, pettingzoo", "pettingzoo, gymnasium, tienlen_env"]
-)
-def test_registries(order: str) -> None:
-    assert "OneSeatEnv" in run(f"import {order}; print(gymnasium.make('tienlen_env/TienLen-v1'))")
-    assert run(f"import {order}; print(pettingzoo.make('aec', 'tienlen_env/tienlen_v1'))") == "tienlen_v1"
