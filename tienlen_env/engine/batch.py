@@ -225,9 +225,7 @@ class Batch(VariantBatch):
             ValueError: arguments of another shape or type, or games out of range or twice.
         """
         which = as_distinct_indices(games, self.num_games)
-        each = as_integers(keys, "keys")
-        if each.shape != which.shape:
-            raise ValueError(f"keys: expected shape {which.shape}, one for each game, got {each.shape}")
+        each = as_integers(keys, "keys", len(which))
         rows = np.zeros((len(which), self._rows.shape[1]), np.int64)
         first, by_rules = np.zeros(len(which), np.int64), np.full(len(which), -1, np.int64)
         self.loops.begin(rows, self._spec, self._actions, each, first, by_rules)
@@ -319,15 +317,16 @@ class Batch(VariantBatch):
         if mask is None:
             mask = self._no_mask
         else:
-            check_items(mask, "mask", (self.num_games,), self.num_actions, np.int8)
+            mask = check_items(mask, "mask", (self.num_games,), self.num_actions, np.int8)
         if observation is None:
             observation = self._no_observation
         else:
-            check_items(observation, "observation", (self.num_games,), self.observation_size, np.uint8)
+            rows, size = (self.num_games,), self.observation_size
+            observation = check_items(observation, "observation", rows, size, np.uint8)
         if next_actions is None:
             draws, next_actions = self._no_draws, self._no_cards
         else:
-            self._like(next_actions, "next_actions", ids)
+            next_actions = self._like(next_actions, "next_actions", ids)
             draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
             if not ((draws >= 0) & (draws < 1)).all():
                 raise ValueError("draws: expected numbers in [0, 1)")
@@ -362,10 +361,8 @@ class Batch(VariantBatch):
             ValueError: an argument of the wrong shape or type, or games out of range or twice.
         """
         which = as_distinct_indices(games, self.num_games)
-        ids = as_integers(actions, "actions")
-        if ids.shape != which.shape:
-            raise ValueError(f"actions: expected shape {which.shape}, one for each game, got {ids.shape}")
-        check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
+        ids = as_integers(actions, "actions", len(which))
+        rewards = check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
         turns = np.empty(len(which), np.int64)
         no_seats = np.full(self.num_games, -1, np.int64)
         refused = self.loops.step_games(
@@ -652,5 +649,4 @@ class Batch(VariantBatch):
         raise self.variant.refusal(self._rows[game], game, action, cards)
 
     def _like(self, buffer: Buffer, name: str, example: AnyArray) -> Buffer:
-        check_buffer(buffer, name, example.shape, example.dtype)
-        return buffer
+        return check_buffer(buffer, name, example.shape, example.dtype)

@@ -225,16 +225,10 @@ class VariantBatch:
         return self.game.text.parse_action(self.action_table, text)
 
     def _for_games(self, values: npt.ArrayLike, name: str) -> IntArray:
-        array = as_integers(values, name)
-        if array.shape != (self.num_games,):
-            raise ValueError(f"{name}: expected shape ({self.num_games},), got {array.shape}")
-        return array
+        return as_integers(values, name, self.num_games)
 
     def _seats(self, seats: npt.ArrayLike, num_games: int | None = None) -> IntArray:
-        array = as_integers(seats, "seats")
-        expected = self.num_games if num_games is None else num_games
-        if array.shape != (expected,):
-            raise ValueError(f"seats: expected shape ({expected},), got {array.shape}")
+        array = as_integers(seats, "seats", self.num_games if num_games is None else num_games)
         # Seen as unsigned, negative numbers are the largest.
         if array.size and (array + 1).view(np.uint64).max() > self.num_players:
             raise ValueError(f"seats: expected -1..{self.num_players - 1}")

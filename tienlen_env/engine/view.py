@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.batch import Batch, LegalActions
-from tienlen_env.engine.checks import as_indices, as_integers
+from tienlen_env.engine.checks import as_indices, as_integers, owned
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ByteArray, IntArray, MaskArray
 from tienlen_env.games.common.cards import FULL_DECK
@@ -47,6 +47,9 @@ class View:
         self._games = games
         self.rules: AnyRules = batch.rules
         self.table: ActionTable = batch.action_table
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(owned(state))
 
     @property
     def _batch(self) -> Batch:
@@ -258,9 +261,7 @@ class View:
         Raises:
             ValueError: actions of another shape or type.
         """
-        actions = as_integers(actions, "actions")
-        if actions.shape != self._seat.shape:
-            raise ValueError(f"actions: expected shape {self._seat.shape}, got {actions.shape}")
+        actions = as_integers(actions, "actions", len(self))
         legal, num_actions = self.legal_actions, self._batch.num_actions
         listed = legal.game * num_actions + legal.action  # ascending, as both parts are
         wanted = np.arange(len(self)) * num_actions + actions

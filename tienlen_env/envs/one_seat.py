@@ -29,7 +29,7 @@ from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, hist
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
+from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer, owned
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
@@ -231,7 +231,7 @@ class OneSeatGames:
         return {name: value for name, value in self.__dict__.items() if name != "_step_games"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(owned(state))
         self._bind()
 
     def _clear(self) -> None:
@@ -365,12 +365,9 @@ class OneSeatGames:
                 nothing is dealt.
             ValueError: another shape or type.
         """
-        ids = np.asarray(actions)
-        if ids.shape != self._games.shape or ids.dtype.kind not in "iu":
-            raise ValueError(f"actions: expected integers of shape {self._games.shape}")
+        games, ids = self._games, as_integers(actions, "actions", len(self._games))
         if not self.is_dealt:
             raise IllegalPlayError("no game has been dealt; call reset()")
-        games, ids = self._games, np.ascontiguousarray(ids, np.int64)
         if not self._auto_reset and self.is_over.any():
             games = (~self.is_over).nonzero()[0]
             ids = ids[games]
@@ -489,13 +486,7 @@ class OneSeatGames:
         Raises:
             ValueError: another shape or type.
         """
-        ids = np.asarray(agent.act(View(self.batch, games)))
-        if ids.shape != games.shape or ids.dtype.kind not in "iu":
-            raise ValueError(
-                f"agent {agent.name!r}: expected integers of shape {games.shape}, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
-        return np.ascontiguousarray(ids, np.int64)
+        return as_integers(agent.act(View(self.batch, games)), f"agent {agent.name!r}", len(games))
 
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
         """End the episodes that are over and deal anew; returns the games that wait for an agent."""
@@ -554,6 +545,9 @@ class _OneSeatAdapter:
     """
 
     games: OneSeatGames
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(owned(state))
 
     def action_to_text(self, action: int) -> str:
         """The name of an action id; see `Batch.action_to_text`."""

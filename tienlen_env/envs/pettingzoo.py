@@ -19,7 +19,7 @@ from pettingzoo.utils import wrappers
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_key, check_options
+from tienlen_env.engine.checks import as_key, check_options, owned
 from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
@@ -378,7 +378,7 @@ class GameEnv(AECEnv):
         return {name: value for name, value in self.__dict__.items() if name != "_play"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(owned(state))
         self._bind()
 
 

@@ -151,7 +151,7 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         return {name: value for name, value in self.__dict__.items() if name != "_mask_rows"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._mask_rows = list(self._mask)  # views of the mask; a copy makes its own
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:

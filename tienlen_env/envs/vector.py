@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_integers, check_options
+from tienlen_env.engine.checks import as_integers, check_options, owned
 from tienlen_env.envs.one_seat import (
     DTypeName,
     Finished,
@@ -85,6 +85,9 @@ class SelfPlayEnv:
         self.num_games, self.num_players = batch.num_games, batch.num_players
         self.num_actions, self.observation_size = batch.num_actions, batch.observation_size
         self._now, self._next = self._buffers(), self._buffers()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(owned(state))
 
     def _buffers(self) -> Decisions:
         return Decisions(

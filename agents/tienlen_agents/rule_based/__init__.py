@@ -10,6 +10,7 @@ import numpy as np
 
 from tienlen_agents.parallel import HOST, Body, Machine, Position
 from tienlen_env.engine.agent import check_plays
+from tienlen_env.engine.checks import owned
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import ActionFields, AnyArray, IntArray, Row, Spec
 from tienlen_env.games.common.game import AnyRules
@@ -108,6 +109,9 @@ class RuleAgent:
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_chooser": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(owned(state))
 
     @staticmethod
     def _prepare(state: Row, spec: Spec) -> None:

@@ -236,7 +236,9 @@ class Env:
 
         def run(*given: AnyArray) -> list[AnyArray]:
             """The same on the host; the axes of the batch come before those of one game."""
-            given = tuple(map(np.asarray, given))
+            given = tuple(
+                np.require(array, requirements=("C", "A", "W")) for array in given
+            )  # JAX's are read-only
             axes = given[0].ndim - 1
             shape = given[0].shape[:axes]
             out = [np.empty((*shape, *result.shape), result.dtype) for result in results]

@@ -114,9 +114,7 @@ class SelfPlayPufferEnv(PufferEnv):
             IllegalPlayError: an action that is not legal, with ``illegal="raise"``; no game has moved.
             ValueError: another shape or type.
         """
-        given = as_integers(actions, "actions")
-        if given.shape != (self.num_agents,):
-            raise ValueError(f"actions: expected shape {(self.num_agents,)}, got {given.shape}")
+        given = as_integers(actions, "actions", self.num_agents)
         seat, infos = self._now.seat, Infos()
         chosen: IntArray = given.reshape(self._shape)[self._every, seat]
         if self._plays_random:

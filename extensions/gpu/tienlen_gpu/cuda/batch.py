@@ -220,9 +220,7 @@ class CudaBatch(VariantBatch):
             ValueError: arguments of another shape or type, or games out of range or twice.
         """
         which = as_distinct_indices(games, self.num_games)
-        each = as_integers(keys, "keys")
-        if each.shape != which.shape:
-            raise ValueError(f"keys: expected shape {which.shape}, one for each game, got {each.shape}")
+        each = as_integers(keys, "keys", len(which))
         if which.size:
             rounds, leaders = np.zeros(len(which), np.int64), np.full(len(which), -1, np.int64)
             self._begin(to_device(which), to_device(each), rounds, leaders, stream)
