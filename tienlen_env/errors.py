@@ -1,6 +1,11 @@
-"""The errors that bad input raises; all are ``ValueError`` and leave the game as it was."""
+"""The errors that bad input raises; the types are all ``ValueError`` and leave the game as it was."""
 
 from __future__ import annotations
+
+
+def unexpected_keyword(function: str, name: str, expected: str) -> TypeError:
+    """The error of an unknown keyword: Python's own words, which other libraries look for, then ours."""
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}: expected {expected}")
 
 
 class TienLenError(ValueError):

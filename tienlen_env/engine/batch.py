@@ -33,7 +33,7 @@ from tienlen_env.engine.variant import (
     VariantBatch,
     filled,
 )
-from tienlen_env.errors import TienLenError
+from tienlen_env.errors import TienLenError, unexpected_keyword
 from tienlen_env.games.common.arrays import (
     AnyArray,
     BoolArray,
@@ -110,7 +110,7 @@ class Batch(VariantBatch):
 
     Raises:
         RulesError: unknown rules or an impossible number of players.
-        ValueError: any other setting that is unknown or out of range.
+        ValueError: any other setting out of range.
     """
 
     def __new__(cls, *args: object, **settings: object) -> Self:
@@ -248,7 +248,8 @@ class Batch(VariantBatch):
 
         Raises:
             TienLenError: an impossible card distribution, or an invalid seat as leader.
-            ValueError: a game without given hands, or an unknown set of cards.
+            ValueError: a game without given hands.
+            TypeError: a set of cards that the game does not have.
         """
         game = self.game
         masks = np.asarray(hands)
@@ -258,7 +259,7 @@ class Batch(VariantBatch):
             raise ValueError(f"{game.name}: rounds cannot start from given hands")
         if unknown := set(extra_hands) - set(game.extra_hands):
             known = ", ".join(game.extra_hands) or "none"
-            raise ValueError(f"{min(unknown)}: not a set of cards of {game.name}; it has: {known}")
+            raise unexpected_keyword("set_hands", min(unknown), f"cards that {game.name} has: {known}")
         extra = {
             name: self._for_games(np.broadcast_to(np.asarray(extra_hands.get(name, 0)), self.num_games), name)
             for name in game.extra_hands

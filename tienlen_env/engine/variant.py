@@ -70,7 +70,7 @@ class Variant:
 
     Raises:
         RulesError: unknown rules or an impossible number of players.
-        ValueError: a setting that is unknown or out of range.
+        ValueError: a setting out of range.
     """
 
     def __init__(

@@ -155,7 +155,7 @@ class raw_env(GameEnv):
         settings: the other arguments, by name; see `GameEnv`.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
         TypeError: not a setting, nor a field of the rules.
     """
 

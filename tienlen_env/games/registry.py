@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Final, Generic, TypeVar, cast
 
-from tienlen_env.errors import RulesError
+from tienlen_env.errors import RulesError, unexpected_keyword
 from tienlen_env.games.common.conformance import check_contract
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Game
 from tienlen_env.games.thirteens.game import THIRTEENS
@@ -66,7 +66,7 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
             raise ValueError(f"game {game.name!r}: {other.name} has a preset {min(taken)!r} already")
     for part, value in parts.items():
         if part not in PARTS:
-            raise TypeError(f"{part!r} is not a part of a game; expected one of {', '.join(PARTS)}")
+            raise unexpected_keyword("register", part, f"a part of a game, {', '.join(PARTS)}")
         if _parts.get((game.name, part), value) is not value:
             raise ValueError(f"game {game.name!r} has another {part} already")
     if known is None and game.name not in _BUILT_IN:
@@ -170,16 +170,13 @@ def get_rules(
     else:
         found = rules
         game_of(found)
-    if num_players is not None:
-        changes["num_players"] = num_players
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if not changes:
-        return found
+    changes["num_players"] = num_players
     known: list[str] = [field.name for field in fields(found)] if is_dataclass(found) else []
-    if unknown := sorted(set(changes) - set(known)):
-        expected = ", ".join(known)
-        raise TypeError(f"{unknown[0]!r} is not a setting or a field of the rules; these have {expected}")
-    return replace(found, **changes)  # type: ignore[type-var]
+    for name, value in changes.items():
+        if name not in known and (name, value) != ("num_players", None):
+            raise unexpected_keyword("get_rules", name, f"a field of the rules, {', '.join(known)}")
+    changes = {name: value for name, value in changes.items() if value is not None}
+    return replace(found, **changes) if changes else found  # type: ignore[type-var]
 
 
 def check_game(rules: AnyRules, game: str) -> None:

@@ -24,6 +24,7 @@ from tienlen_agents.command import code_digest, versions
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import unexpected_keyword
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import has_payments
 from tienlen_env.rendering.view import plural
@@ -193,7 +194,7 @@ def check_options(options: Mapping[str, object]) -> Settings:
     """
     for name in options:
         if name not in Options.__annotations__:
-            raise TypeError(f"unknown option {name!r}: expected one of {', '.join(Options.__annotations__)}")
+            raise unexpected_keyword("match", name, f"one of {', '.join(Options.__annotations__)}")
     chosen: dict[str, Any] = {f.name: options[f.name] for f in fields(Settings) if f.name in options}
     return Settings(**chosen)
 

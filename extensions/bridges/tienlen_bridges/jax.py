@@ -129,7 +129,7 @@ class Env:
     Raises:
         MissingExtraError: JAX is not installed (when the module is imported).
         RulesError: unknown rules or an impossible number of players.
-        ValueError: any other setting that is unknown or out of range.
+        ValueError: any other setting out of range.
     """
 
     version: Final = "v1"

@@ -141,7 +141,7 @@ def test_what_cannot_be_played_is_refused(call):
 
 
 def test_unknown_options_are_refused():
-    with pytest.raises(TypeError, match="unknown option 'num_deal'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'num_deal'"):
         arena.match("greedy", "random", num_deal=5)
 
 
