@@ -101,11 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(SearchBenchConfig, __doc__, argv)
     rules = get_rules(config.rules, config.num_players)
-    for name in (config.base, *config.agents.split()):
+    for name in (config.base, *tienlen_agents.split_list(config.agents)):
         tienlen_agents.load(name)  # an unknown name is an error here, not after the first measurement
     print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
     first: MatchResult | None = None
-    for name in config.agents.split():
+    for name in tienlen_agents.split_list(config.agents):
         print(name)
         base = tienlen_agents.load(config.base)
         if config.rounds:

@@ -5,8 +5,10 @@ Examples:
     >>> tienlen_agents.load("greedy").name
     'greedy'
 
-A name may have one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. The signature of an agent's
-factory defines what it accepts, so a new agent needs one line. A program registers it at run time:
+A name may have one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. Double quotes stand around
+what has a comma in it, and in a list of agents what has a blank, too: ``'policy:"lr=1,seed=2/p.zip"'``.
+The signature of an agent's factory defines what it accepts, so a new agent needs one line. A program
+registers it at run time:
 
     tienlen_agents.register("mine", MyAgent)   # class MyAgent: def __init__(self, *, worlds: int = 32)
     tienlen_agents.load("mine:worlds=64")
@@ -25,17 +27,24 @@ An agent's module is imported when the agent is first loaded.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Final
 
+from tienlen_agents.quoting import (
+    OPTION,
+    ShellWords,
+    items_of,
+    quoted as quoted,
+    split_list as split_list,
+    unquoted,
+)
 from tienlen_env.doors import NAME, Door
 from tienlen_env.engine.agent import Agent, AgentCode, register_loader
 from tienlen_env.extras import require
 
-__all__ = ["load", "names", "register"]
+__all__ = ["load", "names", "quoted", "register", "split_list"]
 
 AgentFactory = Callable[..., Agent]
 
@@ -65,7 +74,6 @@ INSTALLED: Final = Door(GROUP, "agent", tuple(BUILT_IN))  # the agents of other 
 
 _factories: dict[str, AgentFactory] = {}  # registered at run time
 
-_OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 _BOOLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -117,9 +125,10 @@ def load(text: str) -> Agent:
 
     Args:
         text: ``name``, or ``name:`` and then, separated by commas, the argument (if the agent takes one) and
-            ``key=value`` options. An argument that itself looks like an option is written ``./key=...``. An
-            argument that is an agent comes last, with all its own options; its parameter's name may stand
-            before it: ``endgame:base=greedy``.
+            ``key=value`` options. An argument or a value with a comma in it stands in double quotes, in which
+            a quote is written twice. An argument that itself looks like an option is quoted, or written
+            ``./key=...``. An argument that is an agent comes last, with all its own options; its parameter's
+            name may stand before it: ``endgame:base=greedy``.
 
     Raises:
         ValueError: an unknown name or option, a missing argument, or a value that cannot be converted; the
@@ -139,7 +148,7 @@ def _load(text: str, depth: int) -> Agent:
     if depth > MAX_NESTED:
         raise ValueError(f"agent {_shown(text)}: expected at most {MAX_NESTED} agents within one another")
     name, _, rest = text.partition(":")
-    items = rest.split(",") if rest else []
+    items = items_of(rest) if rest else []
     if ISOLATE in items:
         from tienlen_agents.external.isolated import IsolatedAgent
 
@@ -152,19 +161,20 @@ def _load(text: str, depth: int) -> Agent:
     positional = [
         p
         for p in parameters.values()
-        if p.kind is p.POSITIONAL_OR_KEYWORD and p.annotation in (p.empty, str, Agent)
+        if p.kind is p.POSITIONAL_OR_KEYWORD and p.annotation in (p.empty, str, Agent, ShellWords)
     ]
 
     inner = next((p.name for p in positional if p.annotation is Agent), "")
     arguments: list[object] = []
     chosen: dict[str, object] = {}
     for index, item in enumerate(items):
-        option = _OPTION.fullmatch(item)
+        option = OPTION.fullmatch(item)
         if inner and (option is None or option[1] == inner):
             arguments.append(_load(",".join(items[index:]).removeprefix(f"{inner}="), depth + 1))
             break
         if option is None:
-            arguments.append(item)
+            of_shell = [p for p in positional[len(arguments) :] if p.annotation == ShellWords]
+            arguments.append(item if of_shell else unquoted(item))
             continue
         key, value = option.groups()
         if key not in options:
@@ -172,7 +182,7 @@ def _load(text: str, depth: int) -> Agent:
             raise ValueError(f"agent {_shown(text)} has no option {_shown(key)}; {known}")
         if key in chosen:
             raise ValueError(f"agent {_shown(text)}: option {key!r} comes twice")
-        chosen[key] = _convert(text, key, value, options[key])
+        chosen[key] = _convert(text, key, unquoted(value), options[key])
     required = [p.name for p in positional if p.default is p.empty]
     if not len(required) <= len(arguments) <= len(positional):
         form = ":".join([name, ",".join(f"<{p.name}>" for p in positional)]).rstrip(":")

@@ -29,6 +29,8 @@ from typing import (
     get_type_hints,
 )
 
+from tienlen_agents.quoting import split_list
+
 NumberT = TypeVar("NumberT", int, float)
 ConfigT = TypeVar("ConfigT", bound="Config")
 ALLOWED: Final = "allowed"  # key of a field's metadata
@@ -142,11 +144,11 @@ class Pattern:
 
 
 def several_files(text: str) -> list[str]:
-    """The paths in a text that is a file's path, or several of them, separated by blanks."""
+    """The paths in a text that is a file's path, or several of them (`tienlen_agents.split_list`)."""
     try:
-        return [text] if Path(text).is_file() else text.split()
+        return [text] if Path(text).is_file() else split_list(text)
     except OSError:  # too long for one path
-        return text.split()
+        return split_list(text)
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -9,11 +10,14 @@ import pytest
 import tienlen_agents
 from tests.outside_packages import install
 from tienlen_agents import arena
+from tienlen_agents.arena import store
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_env import doors
 from tienlen_env.engine import agent as engine_agent
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_train.ppo import PPOConfig
 
 
 class Searcher:
@@ -246,3 +250,81 @@ def test_rule_based_agents_and_the_arena_import_no_heavy_library():
     code = "import tienlen_agents.arena; tienlen_agents.load('greedy')"
     heavy = ["torch", "matplotlib", "rich", "stable_baselines3", "jinja2", "openskill"]
     assert imported(code, heavy) == "[]"
+
+
+# ---------------------------------------------------------------- quotes
+
+ODD = (
+    "my runs/lr=0.001,seed=2",
+    "a,b",
+    "a b",
+    "lr=3",
+    "x:y",
+    'say "x", y',
+    "=",
+    "it's,",
+    ",",
+    '"',
+    "trust=1,sample=1",
+)
+
+
+@pytest.fixture
+def odd_files(tmp_path, monkeypatch):
+    """The network of an agent in files with odd names, by their relative paths."""
+    monkeypatch.chdir(tmp_path)
+    network = tienlen_agents.load("reference").network_for(PRESETS["cardgames"])
+    paths = [f"{name}.safetensors" for name in ODD]
+    for path in paths:
+        Path(path).parent.mkdir(exist_ok=True)
+        NetworkAgent(network, "x").save(path)
+    return paths
+
+
+def test_what_quoted_writes_is_read_everywhere(odd_files):
+    """By `load`, in lists, by agents that wrap others, in a shell; and the name of an agent loads it."""
+    texts = [f"policy:{tienlen_agents.quoted(path)},sample=1" for path in odd_files]
+    for path, text in zip(odd_files, texts, strict=True):
+        agent = tienlen_agents.load(text)
+        assert agent.sample
+        assert tienlen_agents.load(agent.name).name == agent.name
+        assert tienlen_agents.load(f"endgame:{text}").base.name == agent.name
+        assert store.file_digests([f"endgame:{text}"]).keys() == {path}
+    assert tienlen_agents.split_list(" \n".join(texts)) == texts
+    files = " ".join(map(tienlen_agents.quoted, odd_files))
+    config = PPOConfig(baselines=" ".join(texts), teachers=" ".join(texts), start_from=files)
+    assert config.baseline_names() == tuple(texts)
+    assert config.agent_names() == (*(text.removesuffix(",sample=1") for text in texts), *texts, *texts)
+    assert shlex.split(shlex.join(texts)) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("greedy  heuristic", ["greedy", "heuristic"]),
+        ("policy:it's.zip,trust=1 greedy", ["policy:it's.zip,trust=1", "greedy"]),
+        ('policy:5".zip greedy', ['policy:5".zip', "greedy"]),
+        ("policy:runs\\a.zip search:worlds=64", ["policy:runs\\a.zip", "search:worlds=64"]),
+        ("", []),
+    ],
+)
+def test_lists_keep_their_meaning(text, expected):
+    assert tienlen_agents.split_list(text) == expected == text.split()
+
+
+def test_a_whole_text_may_stand_in_quotes():
+    assert tienlen_agents.split_list('"policy:my runs/a.zip,trust=1" greedy') == [
+        "policy:my runs/a.zip,trust=1",
+        "greedy",
+    ]
+
+
+def test_commands_keep_their_quotes():
+    """A shell's words are split once, by the program's own reader."""
+    for text, words in {
+        'process:python3 -c "print(1)",name=x': ["python3", "-c", "print(1)"],
+        'process:"python3" a': ["python3", "a"],
+        'process:python3 "--levels=1,2" x,limit_ms=5': ["python3", "--levels=1,2", "x"],
+    }.items():
+        assert tienlen_agents.load(text).arguments == words
+    assert tienlen_agents.load('process:python3,name="Robin, the 2nd"').name == "Robin, the 2nd"

@@ -197,3 +197,25 @@ def test_metrics_are_in_tensorboard_too(tmp_path: Path) -> None:
     assert events.Tags()["scalars"] == ["loss"]
     assert [(e.step, e.value) for e in events.Scalars("loss")][::2] == [(1, 1.0), (3, 0.25)]
     assert len(events.Scalars("loss")) == 3
+
+
+@pytest.mark.parametrize("name", ["my runs/lr=0.001,seed=2", "a 'b' [red]x[/red] $HOME \"q\", c"])
+def test_the_last_line_of_a_run_can_be_pasted_into_a_shell(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it names is an agent, also in the options of another run."""
+    monkeypatch.chdir(tmp_path)
+    settings = {**TINY, "final_deals": 0, "stop_after": 1, "critic_width": 16}
+    options = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
+    assert ppo.main([*options, "--out", name]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("play with it: ")]
+    command = line.partition(": ")[2]
+    shell = subprocess.run(
+        ["sh", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True
+    )
+    words = shell.stdout.split("\0")[:-1]
+    assert words[words.index("play") :][:5] == ["play", "--rules", "cardgames", "--seats", "human"]
+    seats = words[words.index("human") + 1 :]
+    assert [tienlen_agents.load(seat).name for seat in seats] == [tienlen_agents.load(seats[0]).name] * 3
+    again = [*options, f"--baselines=heuristic {seats[0]}", f"--teachers={seats[0]}", "--out", "b"]
+    assert ppo.main(again) == 0

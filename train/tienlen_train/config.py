@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Literal
 from tienlen_agents.command import Interrupted, interruptible, show_any_text
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
+from tienlen_agents.quoting import quoted, split_list
 from tienlen_agents.settings import (
     COUNT,
     COUNT_OR_NONE,
@@ -82,7 +83,8 @@ class SelfPlayConfig(Config):
         state_width: units of the trunk's layers.
         action_width: units of the layer that joins state and action.
         baseline_share: share of the games where a rule-based baseline has some of the seats.
-        baselines: their names, separated by blanks; None for the game's own.
+        baselines: their names, separated by blanks (a name with a blank in double quotes); None for the
+            game's own.
         snapshot_share: share of the games where an older snapshot has some of the seats.
         snapshot_every: iterations between snapshots.
         num_snapshots: number of stored snapshots; the oldest is dropped first.
@@ -186,11 +188,11 @@ class SelfPlayConfig(Config):
     def baseline_names(self) -> tuple[str, ...]:
         """The agents of `baselines`, or the game's own."""
         names = features_of(self.variant()).baseline if self.baselines is None else self.baselines
-        return tuple(names.split())
+        return tuple(split_list(names))
 
     def agent_names(self) -> tuple[str, ...]:
         """All agents of the run, by their names in `tienlen_agents.load`; a cluster needs their files."""
-        start = [f"policy:{path}" for path in several_files(self.start_from or "")]
+        start = [f"policy:{quoted(path)}" for path in several_files(self.start_from or "")]
         return (*start, *self.baseline_names())
 
     def rollout_options(self) -> dict[str, Any]:

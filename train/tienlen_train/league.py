@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import threading
 import time
@@ -42,6 +43,7 @@ from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import Network
+from tienlen_agents.quoting import quoted
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_cluster.pool import TaskPool
 from tienlen_cluster.training import task_pool
@@ -486,7 +488,8 @@ class Population(Task):
         """Name the policy that is the hardest to exploit."""
         console.print(f"run folder: {out}")
         path = out / POLICIES / self.table.best().label
-        console.print(f"hardest to exploit: policy:{path}.safetensors")
+        policy = shlex.quote(f"policy:{quoted(f'{path}.safetensors')}")
+        console.print(f"hardest to exploit: {policy}", markup=False, highlight=False, soft_wrap=True)
 
 
 _SHOWN: Final = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained_variance")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import shlex
+import shutil
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +18,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tienlen_agents.command import CONSOLE_SCRIPT
 from tienlen_agents.console import PlainConsole
 from tienlen_train.config import DivergenceError, Main, RunError, SelfPlayConfig, command
 from tienlen_train.runs import RunFolder, check_resumable, lock_run_folder, parse_run_args
@@ -155,6 +159,12 @@ def progress_bar(
         yield show
 
 
+def shell_command(*words: str) -> str:
+    """A command of the console script for a shell, with the path of this Python where that is not found."""
+    start = [CONSOLE_SCRIPT] if shutil.which(CONSOLE_SCRIPT) else [sys.executable, "-m", "tienlen_train.cli"]
+    return shlex.join([*start, *words])
+
+
 def prepare_process() -> None:
     """Let torch use one thread per shard, and the process reuse the memory of large freed arrays.
 
@@ -163,15 +173,37 @@ def prepare_process() -> None:
     """
     # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
     torch.set_num_threads(1)
-    trim_threshold, top_pad, mmap_max = -1, -2, -4  # of malloc.h
+    _set_malloc(trim_threshold=2**31 - 1, top_pad=2**26, mmap_max=0)
+
+
+def _set_malloc(*, trim_threshold: int, top_pad: int, mmap_max: int) -> None:
+    """Set what glibc's ``malloc.h`` has; other libraries do not have it."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
+    for setting, value in ((-1, trim_threshold), (-2, top_pad), (-4, mmap_max)):
         mallopt(setting, value)
 
 
+@contextmanager
+def prepared_process() -> Iterator[None]:
+    """`prepare_process` for a block, after which torch has its threads and its random numbers of before.
+
+    glibc does not tell what it had, and gets its defaults.
+    """
+    threads = torch.get_num_threads()
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    with torch.random.fork_rng(devices):
+        try:
+            prepare_process()
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            _set_malloc(trim_threshold=2**17, top_pad=2**17, mmap_max=2**16)
+
+
+@prepared_process()
 def train(make_task: type[TaskT], config: SelfPlayConfig, console: Console) -> tuple[TaskT, Path]:
     """Start or continue a run; returns the task and its run folder.
 
@@ -191,7 +223,6 @@ def train(make_task: type[TaskT], config: SelfPlayConfig, console: Console) -> t
     """
     if config.resume and config.out is not None:
         check_resumable(Path(config.out))
-    prepare_process()
     task = make_task(config)
     out = Path(config.out or f"runs/{task.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     with (

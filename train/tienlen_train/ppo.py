@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import MAX_WIDTH
+from tienlen_agents.quoting import split_list
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
 from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
@@ -55,8 +56,8 @@ class PPOConfig(SelfPlayConfig):
         endgame_coef: coefficient of the endgame loss: minus the logarithm of the policy's probability of the
             actions that keep a proven win, where the game's endgame solver finds that others give it away.
             It is averaged over all decisions; about 3 % of them are such endgames.
-        teachers: agents whose policies are learned, by their names, separated by blanks; in each variant
-            those that play it.
+        teachers: agents whose policies are learned, by their names, separated by blanks (a name with a blank
+            in double quotes); in each variant those that play it.
         teacher_coef: coefficient of the teacher loss: the cross-entropy of the policy with the geometric mean
             of the teachers' probabilities (that of an agent without probabilities is 1 for its choice),
             averaged over the decisions that they judge.
@@ -86,14 +87,14 @@ class PPOConfig(SelfPlayConfig):
 
     def agent_names(self) -> tuple[str, ...]:
         """See `SelfPlayConfig.agent_names`."""
-        return (*super().agent_names(), *self.teachers.split())
+        return (*super().agent_names(), *split_list(self.teachers))
 
     def rollout_options(self) -> dict[str, Any]:
         """See `SelfPlayConfig.rollout_options`."""
         return {
             "critic": self.critic,
             "with_winning_actions": self.endgame_coef > 0,
-            "teachers": tuple(self.teachers.split()),
+            "teachers": tuple(split_list(self.teachers)),
             "teacher_share": self.teacher_share,
         }
 
@@ -180,7 +181,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         if isinstance(played, Trajectories):
             if config.endgame_coef:
                 winning = tensor(played.winning_actions.astype(np.float32))
-            if config.teachers.split():
+            if split_list(config.teachers):
                 teacher = tensor(played.teacher_probabilities)
 
         ent_coef = config.ent_coef * self.lr_factor  # annealed

@@ -57,7 +57,7 @@ from tienlen_train.learner import (
     TrajectoryTensors,
     minibatches,
 )
-from tienlen_train.loop import Metrics, Task, progress_bar
+from tienlen_train.loop import Metrics, Task, progress_bar, shell_command
 from tienlen_train.network import ActionNetwork
 from tienlen_train.opponent_pool import OpponentPool, Plan, plans_state, restored_plans
 from tienlen_train.rollout import PolicyWeights, RolloutJob, join, teachers_of
@@ -589,8 +589,10 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         if self.config.final_deals:
             self.report(out, console)
         console.print(f"run folder: {out}")
-        policy = f"policy:{out / self.policy_file}"
-        console.print(f"play with it: tienlen_agents.load({policy!r})")
+        policy = f"policy:{tienlen_agents.quoted(str(out / self.policy_file))}"
+        seats = ["human", *[policy] * (self.rules.num_players - 1)]
+        command = shell_command("play", "--rules", self.rules.name, "--seats", *seats)
+        console.print(f"play with it: {command}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:

@@ -28,6 +28,7 @@ from typing import Any, Final
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
 from tienlen_agents.files import locked, read_json, refusing, remove_temporaries, write_atomic
+from tienlen_agents.quoting import files_in
 from tienlen_env.texts import printable
 
 SCHEMA: Final = 2
@@ -36,7 +37,6 @@ _WHERE: Final = ("table", "first_deal", "num_deals")
 _OPTIONAL: Final = ("records", "units")
 _CHECKSUM = re.compile(rb',"sha256":"([0-9a-f]{64})"\}')
 _CHECKSUM_BYTES: Final = 11 + 64 + 2
-_WORD = re.compile(r"[^\s,:=]+")
 
 
 class ArenaRunError(ValueError):
@@ -45,11 +45,8 @@ class ArenaRunError(ValueError):
 
 def file_digests(names: list[str]) -> dict[str, str]:
     """SHA-256 of the files that agents' names mention (policies, programs), by path."""
-    words = {word for name in names for word in _WORD.findall(name)}
-    # A path may contain any separator but a comma, so the whole argument of an agent is tried, too.
-    words |= {part.partition(":")[2] for name in names for part in name.split(",")}
     found = {}
-    for word in sorted(words):
+    for word in sorted({word for name in names for word in files_in(name)}):
         path = Path(word)
         if word and path.is_file():
             found[word] = hashlib.sha256(path.read_bytes()).hexdigest()

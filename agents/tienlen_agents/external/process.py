@@ -40,6 +40,7 @@ from tienlen_agents.external.messages import (
     validate_answer,
     visible,
 )
+from tienlen_agents.quoting import ShellWords
 from tienlen_agents.words import Message, Request, words_of
 from tienlen_env.engine.agent import Agent, Forfeit
 from tienlen_env.engine.view import View
@@ -261,8 +262,8 @@ class ProcessAgent:
     open; the one that has waited longest counts as the cause.
 
     Args:
-        command: the command to run, split as a shell would; no shell is started. A command with a comma in it
-            must be in a script, because `tienlen_agents.load` splits at commas.
+        command: the command to run, split as a shell would; no shell is started. In `tienlen_agents.load` a
+            word with a comma in it stands in double quotes.
         limit_ms: milliseconds for an answer.
         start_ms: milliseconds for the answer to ``hello``.
         restarts: number of restarts between two `reset`s; after that all remaining rounds are forfeited.
@@ -274,7 +275,7 @@ class ProcessAgent:
 
     def __init__(
         self,
-        command: str,
+        command: ShellWords,
         *,
         limit_ms: int = 1000,
         start_ms: int = 10_000,

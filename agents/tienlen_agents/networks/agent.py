@@ -23,6 +23,7 @@ from tienlen_agents.networks.network import (
     read_policy,
     sample as draw,
 )
+from tienlen_agents.quoting import quoted
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -187,7 +188,7 @@ class NetworkAgent(NetworkPlayer):
             FileNotFoundError: there is no such file.
         """
         network, card = read_policy(path)
-        return cls(network, name=f"policy:{path}", sample=sample, card=card)
+        return cls(network, name=f"policy:{quoted(str(path), in_list=False)}", sample=sample, card=card)
 
     def save(self, path: str | Path) -> None:
         """Write the network to a safetensors file: weights, configuration and card; no code.

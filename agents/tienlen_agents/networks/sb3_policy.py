@@ -16,6 +16,7 @@ import torch
 
 from tienlen_agents.files import refusing
 from tienlen_agents.networks.features import features_of
+from tienlen_agents.quoting import quoted
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -88,7 +89,8 @@ class PolicyAgent:
         if not trust:
             raise ValueError(
                 f"policy {str(path)!r}: loading a stable-baselines3 zip runs the pickled code inside it. "
-                f"If you trust where it comes from, say so: 'policy:{path},trust=1' or load(path, trust=True)"
+                f"If you trust where it comes from, say so: 'policy:{quoted(str(path))},trust=1' "
+                "or load(path, trust=True)"
             )
         if not Path(path).is_file():
             raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
@@ -96,7 +98,7 @@ class PolicyAgent:
 
         with refusing(f"policy {str(path)!r}: this is no MaskablePPO zip"):
             model = MaskablePPO.load(path, device="cpu")
-        return cls.from_model(model, sample=sample, name=f"policy:{path}")
+        return cls.from_model(model, sample=sample, name=f"policy:{quoted(str(path), in_list=False)}")
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""

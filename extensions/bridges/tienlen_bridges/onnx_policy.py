@@ -230,7 +230,7 @@ class OnnxAgent(NetworkPlayer):
     """
 
     def __init__(self, path: str, *, sample: bool = False) -> None:
-        super().__init__(f"onnx:{path}", sample=sample)
+        super().__init__(f"onnx:{tienlen_agents.quoted(path, in_list=False)}", sample=sample)
         require("onnxruntime", "onnx", f"agent {self.name!r}")
         if not Path(path).is_file():
             raise FileNotFoundError(f"agent {self.name!r}: there is no such file")

@@ -35,7 +35,8 @@ class DataConfig(Config):
     Attributes:
         rules: the variant.
         players: number of players, if not that of the rules.
-        agents: names, separated by blanks; of E agents, number (s + i) % E has the seat s of round i.
+        agents: names, separated by blanks (a name with a blank in double quotes); of E agents, number
+            (s + i) % E has the seat s of round i.
         records: read rounds from this file, a record a line, in place of playing.
         rounds: how many; of records, at most.
         history: number of past plays in observations.

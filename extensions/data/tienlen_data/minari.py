@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 
 from tienlen_agents.files import refusing
+from tienlen_agents.quoting import split_list
 from tienlen_data import DataConfig, config_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.gymnasium import OneSeatEnv
@@ -84,7 +85,7 @@ def _environment(config: DataConfig) -> Any:
         num_players=rules.num_players,
         history=config.history,
         reward=main_reward(rules),
-        opponents=config.agents.split(),
+        opponents=split_list(config.agents),
         line_up=False,
     )
 
@@ -112,6 +113,8 @@ def _episodes(folder: Path, name: str, batch: Batch) -> Iterator[Any]:
     begins = np.flatnonzero(np.diff(number * batch.num_players + seat, prepend=-1))
     for begin, end in zip(begins, [*begins[1:], len(table)], strict=True):
         is_last = np.arange(begin, end) == end - 1
+        action_mask = np.pad(masks[begin:end], ((0, 1), (0, 0)))
+        action_mask[-1, 0] = 1  # as in the environment, of an episode that has ended
         key = keys[int(number[begin])]
         yield EpisodeBuffer(
             options=None if key is None else {"key": key},
@@ -121,7 +124,7 @@ def _episodes(folder: Path, name: str, batch: Batch) -> Iterator[Any]:
             terminations=is_last,
             truncations=np.zeros(end - begin, np.bool_),
             infos={
-                "action_mask": np.pad(masks[begin:end], ((0, 1), (0, 0))),
+                "action_mask": action_mask,
                 "seat": [int(seat[begin])] * (end - begin + 1),
             },
         )

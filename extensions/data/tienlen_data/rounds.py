@@ -69,7 +69,9 @@ class Players:
     deals: Mapping[str, Sequence[Any] | AnyArray]
 
     def __init__(self, config: DataConfig, first: int, num_rounds: int) -> None:
-        self.agents = [loaded(name, place) for place, name in enumerate(config.agents.split())]
+        self.agents = [
+            loaded(name, place) for place, name in enumerate(tienlen_agents.split_list(config.agents))
+        ]
         rules, num_agents = config.variant, len(self.agents)
         keys = SeedSequence(config.seed, spawn_key=(first,)).generate_state(num_rounds, np.uint64)
         self.deals = {"key": keys.view(np.int64), "round_index": np.zeros(num_rounds, np.int32)}

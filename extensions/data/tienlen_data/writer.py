@@ -14,6 +14,7 @@ from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.command import with_bar
 from tienlen_agents.files import locked, remove_temporaries, write_atomic
+from tienlen_agents.quoting import split_list
 from tienlen_data.config import (
     KEY,
     SCHEMA,
@@ -205,7 +206,7 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
     """
     require("pyarrow", "data", "writing data")
     if config.records is None:
-        agents = [loaded(name, place) for place, name in enumerate(config.agents.split())]
+        agents = [loaded(name, place) for place, name in enumerate(split_list(config.agents))]
         if not agents:
             config.refuse("agents", "expected one or more")
         batch_for(agents, config.variant, 1, config.history)

@@ -234,7 +234,7 @@ def load_exact(path: str) -> ExactAgent:
             raise ValueError(f"the deals of {game.rules.name} cannot be listed")
     if version != VERSION or game.rules.digest() != digest:
         raise ValueError(f"{path}: of another version of the laboratory or of the rules")
-    return ExactAgent(f"exact:{path}", game, policy, depth)
+    return ExactAgent(f"exact:{tienlen_agents.quoted(path, in_list=False)}", game, policy, depth)
 
 
 def hands_at(tree: Tree, node: int, seat: int) -> tuple[IntArray, IntArray]:

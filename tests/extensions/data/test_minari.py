@@ -42,7 +42,7 @@ def check(dataset, rules, agent):
             assert episode.terminations[step] == done
         assert done
         assert not episode.observations[-1].any()
-        assert not episode.infos["action_mask"][-1].any()
+        assert episode.infos["action_mask"][-1].nonzero()[0].tolist() == [0]
         decisions += step + 1
     assert decisions == dataset.total_steps
     return decisions
