@@ -28,7 +28,7 @@ from tienlen_agents.settings import parse_args
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks import BenchConfig, new_table, write_result
 from tienlen_train.config import command
-from tienlen_train.loop import prepare_process
+from tienlen_train.loop import prepared_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 
@@ -125,14 +125,10 @@ ROWS: Final[dict[str, Callable[[], tuple[Learn, int]]]] = {
 }
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print the table and write the JSON."""
-    config = parse_args(LearningBenchConfig, __doc__, argv)
-    console = Console()
-    prepare_process()
-    torch.distributions.Distribution.set_default_validate_args(False)
-    rows = {name: make() for name, make in ROWS.items() if config.only in name}
+def measure(
+    rows: dict[str, tuple[Learn, int]], config: LearningBenchConfig, console: Console
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Decisions a second of every row, and the share of the time outside the network."""
     rates: dict[str, list[float]] = {name: [] for name in rows}
     outside: dict[str, list[float]] = {name: [] for name in rows}
     for name, (learn, _) in rows.items():  # once to warm up
@@ -146,6 +142,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             if share is not None:
                 outside[name].append(share)
             console.print(f"{rates[name][-1]:10,.0f}  {name}", style="dim", highlight=False)
+    return rates, outside
+
+
+@command
+@prepared_process()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print the table and write the JSON."""
+    config = parse_args(LearningBenchConfig, __doc__, argv)
+    console = Console()
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        rows = {name: make() for name, make in ROWS.items() if config.only in name}
+        rates, outside = measure(rows, config, console)
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(validates)
     headers = ("", "weights", "median", "min", "max", "outside the network")
     table = new_table(*headers, title="decisions a second, acting and learning")
     result: dict[str, Any] = {}

@@ -17,16 +17,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module, metadata
 from pathlib import Path
 from types import FrameType
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from tienlen_env.engine.agent import AgentError
 from tienlen_env.texts import READABLE
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 CONSOLE_SCRIPT: Final = "tienlen"
 PACKAGES: Final = (
@@ -58,7 +59,7 @@ def command_line() -> str:
     """The whole command of this process, to be typed again."""
     if _is_console_script():
         return shlex.join([*sys.argv[0].split(), *sys.argv[1:]])
-    return " ".join([Path(sys.executable).name, "-m", *sys.orig_argv[2:3], *sys.argv[1:]])
+    return shlex.join([Path(sys.executable).name, "-m", *sys.orig_argv[2:3], *sys.argv[1:]])
 
 
 def _is_console_script() -> bool:
@@ -104,11 +105,30 @@ def code_digest(*packages: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def show_any_text() -> None:
-    """Write what the terminal's encoding lacks in ASCII, so that no result is lost (``LC_ALL=C``)."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=READABLE)
+def shows_any_text(main: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that writes what the terminal's encoding lacks in ASCII (``LC_ALL=C``).
+
+    So no result is lost. The streams are as before when it returns, but not for the last words of a process.
+    """
+
+    @wraps(main)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        streams = [each for each in (sys.stdout, sys.stderr) if isinstance(each, io.TextIOWrapper)]
+        before = [stream.errors for stream in streams]
+        try:
+            for stream in streams:
+                stream.reconfigure(errors=READABLE)
+            return main(*args, **kwargs)
+        except SystemExit as error:
+            if isinstance(error.code, str):  # Python writes it when nobody catches this
+                streams = []
+            raise
+        finally:
+            for stream, errors in zip(streams, before, strict=False):
+                if not stream.closed:
+                    stream.reconfigure(errors=errors)
+
+    return run
 
 
 def with_bar(items: Iterable[T], description: str, total: int) -> Iterable[T]:

@@ -216,7 +216,8 @@ def test_completion(tmp_path: Path) -> None:
 def test_text_that_the_terminal_lacks_is_escaped(tmp_path: Path) -> None:
     """A match is not lost because ``LC_ALL=C`` cannot write its table."""
     codes = "0x1ebf, 177, 0x4e00, 0xdc80"  # the last two have no form in ASCII
-    code = f"from tienlen_agents.command import show_any_text; show_any_text(); print(*map(chr, [{codes}]))"
+    call = f"shows_any_text(print)(*map(chr, [{codes}]))"
+    code = f"from tienlen_agents.command import shows_any_text; {call}"
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, check=True)
     assert done.stdout.split() == [b"e", b"+-", b"\\u4e00", b"\\udc80"]

@@ -125,13 +125,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complete()
     path, command, rest = _find(words)
     if command is None:
-        if not (sys.stdout.encoding or "").lower().startswith("utf"):  # importing it takes a moment
-            from tienlen_agents.command import show_any_text
+        if (sys.stdout.encoding or "").lower().startswith("utf"):
+            return _show_help(path, rest)
+        from tienlen_agents.command import shows_any_text  # importing it takes a moment
 
-            show_any_text()
-        _parser(path).parse_args(rest)  # prints the help or an error, and exits
-        return 2
+        return shows_any_text(_show_help)(path, rest)
     return _call(path, command, rest)
+
+
+def _show_help(path: Sequence[str], rest: Sequence[str]) -> int:
+    _parser(path).parse_args(rest)  # prints the help or an error, and exits
+    return 2
 
 
 def _find(words: list[str]) -> tuple[list[str], Command | None, list[str]]:
@@ -157,14 +161,23 @@ def _find_in(
 
 
 def _call(path: list[str], command: Command, rest: list[str]) -> int:
+    from tienlen_agents.command import shows_any_text
+
+    argv = sys.argv
+    try:
+        return shows_any_text(_run)(path, command, rest)
+    finally:
+        sys.argv = argv
+
+
+def _run(path: list[str], command: Command, rest: list[str]) -> int:
     # The arena has its own subcommands, so its parser begins with the script's name alone.
     typed = " ".join([PROGRAM, *path])
     program = PROGRAM if command.before else typed
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
-    from tienlen_agents.command import Interrupted, interruptible, show_any_text
+    from tienlen_agents.command import Interrupted, interruptible
     from tienlen_env.engine.agent import AgentError
 
-    show_any_text()
     if command.error:
         print(f"{typed}: {command.error}", file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Literal
 
-from tienlen_agents.command import Interrupted, interruptible, show_any_text
+from tienlen_agents.command import Interrupted, interruptible, shows_any_text
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.quoting import quoted, split_list
@@ -236,9 +236,9 @@ def command(main: Main) -> Main:
     that it can save its work; they are one line and the exit codes 130 and 143.
     """
 
+    @shows_any_text
     @functools.wraps(main)
     def run(argv: Sequence[str] | None = None) -> int:
-        show_any_text()
         try:
             with interruptible():
                 return main(argv)

@@ -193,7 +193,7 @@ def prepared_process() -> Iterator[None]:
     glibc does not tell what it had, and gets its defaults.
     """
     threads = torch.get_num_threads()
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(devices):
         try:
             prepare_process()

@@ -30,7 +30,7 @@ from tienlen_agents.arena.play import latency
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -246,6 +246,7 @@ def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
     return Command(given["play"], [given["agent"], *others], settings, compositions, mixed, text)
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -255,7 +256,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 1 if an agent failed (see `arena.result`); 130 after Ctrl-C, 143 after SIGTERM.
     """
-    show_any_text()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
     try:

@@ -29,7 +29,7 @@ import tienlen_agents
 from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
-from tienlen_agents.command import complete_agents, program, show_any_text, with_bar
+from tienlen_agents.command import complete_agents, program, shows_any_text, with_bar
 from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.search import SearchAgent
@@ -228,13 +228,13 @@ def _read(path: Path, header: dict[str, Any], num_legal: IntArray) -> list[Float
     return losses
 
 
+@shows_any_text
 def main(argv: Sequence[str] | None = None) -> int:
     """Judge decisions and print the regrets of some agents.
 
     Args:
         argv: the arguments; None for those of the process.
     """
-    show_any_text()
     parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
     complete_agents(agents_option)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.command import interruptible_work, program, show_any_text
+from tienlen_agents.command import interruptible_work, program, shows_any_text
 from tienlen_agents.external.messages import (
     LATE,
     Failure,
@@ -220,6 +220,7 @@ def _end(agent: ProcessAgent, rules: AnyRules) -> str:
     return ""
 
 
+@shows_any_text
 def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = print) -> int:
     """Run the command.
 
@@ -230,7 +231,6 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     Returns:
         The exit code.
     """
-    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program("tienlen_agents.external.protocol"),
         description=(__doc__ or "").partition("\n\n")[2],

@@ -14,7 +14,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
+from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, shows_any_text
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
@@ -306,6 +306,7 @@ def _set_table(options: argparse.Namespace) -> Table:
     return Table(session, agents, names, hints=hints, rated=options.rated, save=options.save)
 
 
+@shows_any_text
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -315,7 +316,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, or 130 after Ctrl-C and 143 after SIGTERM.
     """
-    show_any_text()
     parser = _parser()
     options = parser.parse_args(argv)
     if options.rated and (options.key is not None or options.seed is not None):

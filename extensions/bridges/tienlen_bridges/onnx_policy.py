@@ -36,7 +36,7 @@ from typing import Any, Final, get_args
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.command import program, show_any_text
+from tienlen_agents.command import program, shows_any_text
 from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.features import Inputs
@@ -275,9 +275,9 @@ class OnnxAgent(NetworkPlayer):
 # ---------------------------------------------------------------- the command
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program("tienlen_bridges.onnx_policy"),
         description="Write the network of an agent as a graph of ONNX, which other programs run.",

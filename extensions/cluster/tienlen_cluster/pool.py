@@ -410,15 +410,19 @@ def connected(
     """
     identity = Identity.here(agents, packages)
     require("ray", "cluster", "--cluster")
-    os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
-    # A run reports no usage to Ray's authors unless the user has chosen so.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
-
-    if ray.is_initialized():
-        raise ClusterError("this process is connected to a Ray cluster already: end that connection first")
-    _check_answers(address)
     with ExitStack() as stack:
+        # A run reports no usage to Ray's authors unless the user has chosen so.
+        for name, value in (("RAY_TRAIN_V2_ENABLED", "1"), ("RAY_USAGE_STATS_ENABLED", "0")):
+            if name not in os.environ:
+                os.environ[name] = value
+                stack.callback(os.environ.pop, name, None)
+        import ray
+
+        if ray.is_initialized():
+            raise ClusterError(
+                "this process is connected to a Ray cluster already: end that connection first"
+            )
+        _check_answers(address)
         environment: dict[str, Any] = {"env_vars": _ENVIRONMENT}
         if identity.shipped:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tienlen-")))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tienlen_agents.command import interruptible_work, program, show_any_text
+from tienlen_agents.command import interruptible_work, program, shows_any_text
 from tienlen_agents.settings import FreeText, Range, add_options, make_config, setting
 from tienlen_data.config import DataConfig
 from tienlen_data.writer import write_data
@@ -29,9 +29,9 @@ class CommandLine(DataConfig):
     workers: int = setting(1, Range(1, 1024))
 
 
+@shows_any_text
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program(MODULE), description="Rounds and decisions as Parquet files."
     )

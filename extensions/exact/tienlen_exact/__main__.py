@@ -23,7 +23,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import tienlen_agents
-from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
 from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import locked, read_json, refusing, remove_temporaries, write_atomic
 from tienlen_agents.settings import (
@@ -334,6 +334,7 @@ def _best_response(work: Work, tree: Tree, settings: Asking, agents: list[tuple[
         work.say(_wrote(settings.out, settings))
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -343,7 +344,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 130 after Ctrl-C, 143 after SIGTERM.
     """
-    show_any_text()
     parser = _parser()
     given = vars(parser.parse_args(sys.argv[1:] if arguments is None else arguments))
     command = given["command"]

@@ -33,7 +33,7 @@ from tienlen_exact.solvers import Algorithm
 from tienlen_train.benchmarks import new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.loop import make_console, prepare_process
+from tienlen_train.loop import make_console, prepared_process
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -108,7 +108,6 @@ def learn(name: str, rules: str, seed: int, decisions: int) -> Iterator[Point]:
     make, settings = LEARNERS[name]
     config_class = PPOConfig if make is PPOTrainer else DMCConfig
     config = config_class(**settings, rules=rules, seed=seed, decisions=decisions)
-    prepare_process()
     trainer = cast("type[SelfPlayTrainer[Any]]", make)(config)
     due = [decisions / GROWTH**k for k in range(POINTS)]
     while not trainer.is_done:
@@ -189,6 +188,7 @@ def result_table(config: NashConvConfig) -> Table:
 
 
 @command
+@prepared_process()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is missing, print the table."""
     config = parse_args(NashConvConfig, __doc__, argv)

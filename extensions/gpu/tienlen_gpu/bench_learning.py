@@ -27,7 +27,7 @@ from tienlen_gpu.bench_environment import Figure, GpuConfig, Row
 from tienlen_gpu.machine import TorchMachine
 from tienlen_gpu.players import NetworkInputs, choose_by, draw_item, key_of, logits_of
 from tienlen_gpu.rounds import Rounds
-from tienlen_train.loop import prepare_process
+from tienlen_train.loop import prepared_process
 from tienlen_train.network import ActionNetwork
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
@@ -95,6 +95,7 @@ def acting(machine: TorchMachine, num_games: int) -> Figure:
     return Figure(total / seconds, details)
 
 
+@prepared_process()
 def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[str, Any]) -> Figure:
     """Decisions a second of PPO: played, and learned from.
 
@@ -104,7 +105,6 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
         settings: of the run.
     """
     config = PPOConfig(**{"device": "cpu", "decisions": 10**12, **settings})
-    prepare_process()
     trainer = PPOTrainer(config, machine=machine)
     trainer.iterate()
     before, seconds = trainer.num_decisions, trainer.seconds
@@ -126,12 +126,12 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
     return Figure(decisions / (trainer.seconds - seconds), details)
 
 
+@prepared_process()
 def training_run(
     machine: TorchMachine, settings: Mapping[str, Any], num_deals: int = 2500
 ) -> tuple[Figure, Figure]:
     """Seconds of a whole run, and its points alone against three of the rule-based agent at the end."""
     config = PPOConfig(**{"device": "cpu", **settings})
-    prepare_process()
     few = replace(config, num_games=min(config.num_games, 64), batch_size=256, shards=1)
     PPOTrainer(few, machine=machine).iterate()  # compiles
     trainer = PPOTrainer(config, machine=machine)

@@ -26,7 +26,7 @@ from typing import Any, Final
 from rich.table import Table as TextTable
 
 from tienlen_agents.arena.terminal import LiveProgress
-from tienlen_agents.command import complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
 from tienlen_agents.console import PlainConsole
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import (
@@ -253,6 +253,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -262,7 +263,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 1 for a packet that is refused; 130 after Ctrl-C, 143 after SIGTERM.
     """
-    show_any_text()
     parser = _parser()
     given = vars(parser.parse_args(sys.argv[1:] if arguments is None else arguments))
     command, call, config, what = (given.pop(name) for name in ("command", "call", "config", "what"))

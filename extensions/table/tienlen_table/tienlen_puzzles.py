@@ -26,7 +26,7 @@ import numpy as np
 
 from tienlen_agents import load
 from tienlen_agents.arena.play import play_deals
-from tienlen_agents.command import interruptible_work, program, show_any_text
+from tienlen_agents.command import interruptible_work, program, shows_any_text
 from tienlen_agents.endgame import Solver, open_endings
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.shipped import ShippedNetworks
@@ -112,9 +112,9 @@ def round_of(mine: int, other: int, table: int) -> Round:
     return played
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    show_any_text()
     parser = argparse.ArgumentParser(
         prog=program("tienlen_table.tienlen_puzzles"),
         description="Mine endgames with exactly one winning play from self-play, a line each.",

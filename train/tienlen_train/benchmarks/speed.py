@@ -16,8 +16,9 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -278,6 +279,17 @@ def measure(case: Case, play: Play, seconds: float) -> float:
     return steps / (clock() - start)
 
 
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Else every collection of a row's garbage walks through the libraries that other rows have loaded."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
@@ -286,11 +298,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     measured = list(chosen(config, {case.name: case for case in cases()}).values())
     plays = {case.name: case.make() for case in measured}
     rates: dict[str, list[float]] = {case.name: [] for case in measured}
-    # Else every collection of a row's garbage walks through the libraries that other rows have loaded.
-    gc.collect()
-    gc.freeze()
     # Drawn by hand between two runs: the bar's own thread would take its share of what is measured.
-    with Progress(console=console, transient=True, auto_refresh=False) as progress:
+    with frozen(), Progress(console=console, transient=True, auto_refresh=False) as progress:
         task = progress.add_task("measuring", total=len(measured) * (config.runs + 1))
         for run in range(config.runs + 1):
             for case in measured:

@@ -12,7 +12,13 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, interruptible_work, program, show_any_text
+from tienlen_agents.command import (
+    CONSOLE_SCRIPT,
+    complete_agents,
+    interruptible_work,
+    program,
+    shows_any_text,
+)
 from tienlen_agents.settings import Range, reader
 from tienlen_env.extras import require
 from tienlen_table.server.hub import AGENTS
@@ -91,6 +97,7 @@ def _address() -> str:
             return LOCAL
 
 
+@shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -103,7 +110,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         MissingExtraError: a package of the extra ``web`` is not installed.
     """
-    show_any_text()
     parser = _parser()
     options = parser.parse_args(arguments)
     path = options.games or default_store()
