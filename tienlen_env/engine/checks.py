@@ -21,8 +21,8 @@ _INT64: Final = np.dtype(np.int64)  # compared in a fifth of the time of `np.int
 def as_integers(values: npt.ArrayLike, name: str, length: int | None = None) -> IntArray:
     """An int64 array that compiled code takes; numbers beyond int64 become negative.
 
-    Compiled code has one form for arrays: contiguous, aligned, writeable, in this machine's order of bytes. An
-    array that has it is returned; of any other a copy.
+    Compiled code has one form for arrays: contiguous, aligned, writeable, in this machine's order of bytes.
+    An array that has it is returned; of any other a copy.
 
     Args:
         values: integers; an empty list of any type passes.

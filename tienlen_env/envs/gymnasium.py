@@ -38,10 +38,10 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
     ends when the seat's place is certain, with ``"game"`` at the end of the game. Returned arrays are never
     overwritten.
 
-    Every info has ``"action_mask"``, int8 (A,), 1 = legal, all-zero at the end of the episode; ``"seat"``,
-    the learner's seat; ``"illegal"``, whether the last action was illegal; ``"place"``, 0 = first, -1
-    before the end; and ``"units"``, what the seat got in payments in this game, less what it paid, 0 before
-    the end. ``games.batch.payments()`` lists who paid whom, and for what.
+    Every info has ``"action_mask"``, int8 (A,), 1 = legal, at the end of the episode only for the action 0
+    (`tienlen_env.envs.one_seat`); ``"seat"``, the learner's seat; ``"illegal"``, whether the last action was
+    illegal; ``"place"``, 0 = first, -1 before the end; and ``"units"``, what the seat got in payments in this
+    game, less what it paid, 0 before the end. ``games.batch.payments()`` lists who paid whom, and for what.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -66,7 +66,8 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
         games: the game, with the opponents; ``games.batch`` is the engine's `Batch` of one game.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
@@ -143,7 +144,6 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
             "units": 0,
         }
         if games.is_over[0]:
-            mask[:] = 0
             info["place"], info["units"] = games.finished.place.item(), games.finished.units.item()
         return observation[0] if self._is_bytes else observation[0].astype(self._dtype), info
 
@@ -154,7 +154,7 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
             action: an action id.
 
         Returns:
-            Observation uint8 (O,), reward, terminated, truncated (always False), info.
+            Observation uint8 (O,), reward, terminated, truncated, info.
 
         Raises:
             IllegalPlayError: there is no episode, or an illegal action with ``illegal="raise"``.
@@ -172,13 +172,12 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
         if self.render_mode == "human":
             self.render()
         observation, info = self._observe()
-        return observation, float(games.rewards[0]), bool(games.terminations[0]), False, info
+        is_truncated = bool(games.truncations[0])
+        return observation, float(games.rewards[0]), bool(games.terminations[0]), is_truncated, info
 
     def action_masks(self) -> MaskArray:
-        """int8 (A,): 1 = legal; all-zero when the episode is over."""
-        if self.games.is_over[0]:
-            return np.zeros(self.games.batch.num_actions, np.int8)
-        mask: MaskArray = self.games.batch.action_mask()[0]
+        """int8 (A,): 1 = legal; 0 alone is legal when the episode is over."""
+        mask: MaskArray = self._observe()[1]["action_mask"]
         return mask
 
     def render(self) -> Any:

@@ -11,6 +11,9 @@ without a query (except the first one of a deal).
 * A game that ends is dealt anew at once, or, with ``auto_reset=False``, waits for `OneSeatGames.deal`. A deal
   that ends before the learner's first decision (an opponent may go out before) is not an episode; the game is
   dealt anew again.
+* A game whose episode has ended and that waits for a deal has one legal action in its mask, 0, and any action
+  is ignored: a policy with a softmax over the mask chooses it with probability 1, and learns nothing from it.
+* With a time limit (`max_episode_steps`, as of `gymnasium.make`) so many decisions are an episode, at most.
 * An illegal action of the learner is an error (``illegal="raise"``), or a random legal action is played
   instead (``"random"``), or the learner forfeits (``"terminate"``): the episode ends at once, the learner is
   last, and its reward is one less than the worst reward of legal play.
@@ -29,7 +32,7 @@ from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, hist
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer, owned
+from tienlen_env.engine.checks import as_distinct_indices, as_integer, as_integers, check_buffer, owned
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
@@ -65,20 +68,22 @@ class Finished(NamedTuple):
     Attributes:
         game: int64 (n,), ascending.
         observation: uint8 (n, O), the learner's last observation.
-        place: int64 (n,), its place, 0 = first.
+        mask: int8 (n, A), its last action mask: only the action 0, unless the episode was truncated.
+        place: int64 (n,), its place, 0 = first; -1 if the episode was truncated.
+        seat: int64 (n,), its seat.
+        units: int64 (n,), what its seat got in payments in this game, less what it paid; 0 if truncated.
         total: float32 (n,), the sum of its rewards.
         length: int64 (n,), its decisions.
-        seat: int64 (n,), its seat.
-        units: int64 (n,), what its seat got in payments in this game, less what it paid.
     """
 
     game: IntArray
     observation: ByteArray
+    mask: MaskArray
     place: IntArray
-    total: RewardArray
-    length: IntArray
     seat: IntArray
     units: IntArray
+    total: RewardArray
+    length: IntArray
 
 
 def illegal_reward(batch: Batch) -> float:
@@ -130,6 +135,7 @@ class OneSeatGames:
         illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, above.
         skip_forced: play the learner's decisions with a single legal action automatically.
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
+        max_episode_steps: decisions after which an episode is truncated; None or -1 for no limit.
         backend: ``"native"``, ``"numba"`` or ``"python"``.
         fields: fields of the rules that replace those in `rules`, for example ``target=0``; None keeps a
             field.
@@ -140,13 +146,15 @@ class OneSeatGames:
         rewards: float32 (B,), rewards of the last step.
         terminations: bool (B,), games whose episode ended in the last step; with `auto_reset` they have been
             dealt anew.
+        truncations: bool (B,), games whose episode reached the time limit in the last step.
         illegal: bool (B,), games where the action of the last step was not legal.
         is_over: bool (B,), games that wait for `deal`; all False with `auto_reset`.
         is_dealt: whether there has been a `reset` or a `deal` of all games.
         finished: the episodes that ended in the last step.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     def __init__(
@@ -166,6 +174,7 @@ class OneSeatGames:
         illegal: Illegal = "raise",
         skip_forced: bool = True,
         auto_reset: bool = True,
+        max_episode_steps: int | None = None,
         backend: BackendName = "native",
         **fields: object,
     ) -> None:
@@ -183,6 +192,10 @@ class OneSeatGames:
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
         if illegal not in get_args(Illegal):
             raise ValueError(f"illegal={illegal!r}: expected 'terminate', 'raise' or 'random'")
+        limit = -1 if max_episode_steps is None else as_integer(max_episode_steps, "max_episode_steps")
+        if limit < 1 and limit != -1:
+            raise ValueError(f"max_episode_steps={limit}: expected 1 or more, -1 or None")
+        self._limit = limit
         self._fixed_seat = seat
         self._illegal = illegal
         self._illegal_reward = illegal_reward(batch)
@@ -191,6 +204,7 @@ class OneSeatGames:
         self._auto_reset = auto_reset
         self._until_placed = episode == "round" and not batch.game.pays_late(batch.rules, reward)
         self._rng = np.random.default_rng()
+        self._own: list[np.random.Generator] = []  # a stream for each game, in place of `_rng`
         self._games = np.arange(batch.num_games)
         self.seat = np.zeros(batch.num_games, np.int64)
         self._player = np.zeros((batch.num_games, num_players), np.int64)  # index in `_agents`, or LEARNER
@@ -198,22 +212,29 @@ class OneSeatGames:
         self._length = np.zeros(batch.num_games, np.int64)
         self._total = np.zeros(batch.num_games, np.float32)
         self._lengths = np.zeros(batch.num_games, np.int64)  # of the last finished episode
+        none = np.zeros(0, np.int64)
         self._nothing = Finished(
-            np.zeros(0, np.int64),
+            none,
             np.zeros((0, batch.observation_size), np.uint8),
-            np.zeros(0, np.int64),
+            np.zeros((0, batch.num_actions), np.int8),
+            *(none, none, none),
             np.zeros(0, np.float32),
-            np.zeros(0, np.int64),
-            np.zeros(0, np.int64),
-            np.zeros(0, np.int64),
+            none,
         )
         self.finished = self._nothing
         self.is_dealt = False
         self.is_over = np.zeros(batch.num_games, np.bool_)
+        self._is_cut = np.zeros(batch.num_games, np.bool_)  # it is over because of the time limit
         self._next_keys = False  # a deal that ends before the learner's decision is followed by the next key
-        self._ended: list[tuple[IntArray, ByteArray, IntArray, IntArray, AnyArray]] = []
+        self._ended: list[tuple[AnyArray, ...]] = []  # the first fields of `Finished`
         self._clear()
         self.set_opponents(opponents, probabilities)
+
+    @property
+    def _only_action_0(self) -> MaskArray:
+        mask = np.zeros(self.batch.num_actions, np.int8)
+        mask[0] = 1
+        return mask
 
     def _bind(self) -> None:
         """Bind the engine's loop to the games of this object; every copy does this again."""
@@ -237,6 +258,7 @@ class OneSeatGames:
     def _clear(self) -> None:
         self.rewards = np.zeros(self.batch.num_games, np.float32)
         self.terminations = np.zeros(self.batch.num_games, np.bool_)
+        self.truncations = np.zeros(self.batch.num_games, np.bool_)
         self.illegal = np.zeros(self.batch.num_games, np.bool_)
         self._ended.clear()
 
@@ -273,9 +295,9 @@ class OneSeatGames:
         self._bind()
         self._agents = agents
         self._cumulative = np.cumsum(shares) / shares.sum()
-        self._seat_players(self._games)
+        self._seat_players(self._games, self._rng)
 
-    def _seat_players(self, games: IntArray) -> None:
+    def _seat_players(self, games: IntArray, rng: np.random.Generator) -> None:
         """Draw the agents of the seats of some games."""
         num_players, seat = self.batch.num_players, self.seat[games]
         if self._line_up:
@@ -283,7 +305,7 @@ class OneSeatGames:
         elif len(self._agents) == 1:
             player = np.zeros((len(games), num_players), np.int64)
         else:
-            draws = self._rng.random((len(games), num_players))
+            draws = rng.random((len(games), num_players))
             # The sum of the shares may be rounded to less than a draw.
             player = np.minimum(np.searchsorted(self._cumulative, draws, side="right"), len(self._agents) - 1)
         player[np.arange(len(games)), seat] = LEARNER
@@ -303,16 +325,21 @@ class OneSeatGames:
         self.reseed(seed)
         self.deal(keys=checked)
 
-    def reseed(self, seed: int | np.random.Generator | None) -> None:
+    def reseed(self, seed: int | Sequence[int] | np.random.Generator | None) -> None:
         """Draw deals, seats, opponents and their play from this seed or generator from now on.
 
         Args:
-            seed: None continues the present stream, and the agents get new seeds from it.
+            seed: None continues the present stream, and the agents get new seeds from it. Of B seeds each
+                game draws its deals, its seats and its opponents from its own, as if it were alone; the
+                agents, which play all games, get new seeds from the first.
         """
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
+        if isinstance(seed, Sequence):
+            self._own = [np.random.default_rng(one) for one in seed]
+        elif seed is not None:
+            self._rng, self._own = np.random.default_rng(seed), []
         for agent in {id(agent): agent for agent in self._agents}.values():
-            agent.reset(int(self._rng.integers(2**31)))
+            drawn = [int(rng.integers(2**31)) for rng in self._own or [self._rng]]
+            agent.reset(drawn[0])
 
     def deal(self, games: npt.ArrayLike | None = None, keys: npt.ArrayLike | None = None) -> None:
         """Begin a new episode in some games; the others, and `finished`, do not change.
@@ -337,8 +364,9 @@ class OneSeatGames:
             stays[which] = False
             self.rewards = np.where(stays, self.rewards, np.float32(0))
             self.terminations, self.illegal = self.terminations & stays, self.illegal & stays
+            self.truncations = self.truncations & stays
         self._total[which] = 0
-        self.is_over[which] = False
+        self.is_over[which] = self._is_cut[which] = False
         self._next_keys = checked is not None
         self._play_on(which, self._deal(which, checked))
         self._next_keys = False
@@ -392,6 +420,7 @@ class OneSeatGames:
         np.copyto(self.rewards, self._earned[self._games, self.seat], where=going)
         self._earned[going] = 0
         self._total += self.rewards
+        self._truncate(games)
         self._finish_step()
 
     def _step_by_force(self, games: IntArray, ids: IntArray) -> tuple[IntArray, BoolArray]:
@@ -407,7 +436,9 @@ class OneSeatGames:
         offenders = games[is_illegal]
         if self._illegal == "random":
             ids = ids.copy()
-            ids[is_illegal] = batch.select(offenders).sample(self._rng)
+            parts = offenders[:, None] if self._own else [offenders]
+            draws = [batch.select(part).sample(self._stream(part)) for part in parts]
+            ids[is_illegal] = np.concatenate(draws)
             return self._step(games, ids), is_illegal
         turns = np.full(len(games), OVER, np.int64)
         turns[~is_illegal] = self._step(games[~is_illegal], ids[~is_illegal])
@@ -430,21 +461,31 @@ class OneSeatGames:
         check_buffer(mask, "mask", (batch.num_games, batch.num_actions), np.int8)
         batch.observe(self.seat, observation)
         batch.action_mask(mask)
+        if not self._auto_reset:
+            mask[self.is_over & ~self._is_cut] = self._only_action_0
 
     # ------------------------------------------------------------ inside a step
     # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.
 
+    def _stream(self, games: IntArray) -> np.random.Generator:
+        """What these games draw from; only one game if each has its own."""
+        return self._own[games[0]] if self._own and len(games) else self._rng
+
     def _deal(self, games: IntArray, keys: IntArray | None = None) -> IntArray:
         """Deal these games; the turn of each."""
         batch, n = self.batch, len(games)
+        if self._own and n > 1:
+            parts = [None] * n if keys is None else keys[:, None]
+            return np.concatenate([self._deal(games[i : i + 1], part) for i, part in enumerate(parts)])
+        rng = self._stream(games)
         if keys is None:
-            keys = self._rng.integers(-(2**63), 2**63, n, np.int64)
+            keys = rng.integers(-(2**63), 2**63, n, np.int64)
         batch.deal_games(games, keys)
         if self._fixed_seat == "random":
-            self.seat[games] = self._rng.integers(batch.num_players, size=n)
+            self.seat[games] = rng.integers(batch.num_players, size=n)
         else:
             self.seat[games] = self._fixed_seat
-        self._seat_players(games)
+        self._seat_players(games, rng)
         self._earned[games] = 0
         self._length[games] = 0
         turns: IntArray = batch.state.turn[games]  # OVER where a game is over already
@@ -503,7 +544,8 @@ class OneSeatGames:
                 place = batch.state.places[ended, seat]
                 if self._illegal == "terminate":
                     place[self.illegal[ended]] = batch.num_players - 1
-                self._ended.append((ended, observation, place, seat, batch.balances()[ended, seat]))
+                mask = np.tile(self._only_action_0, (len(ended), 1))
+                self._ended.append((ended, observation, mask, place, seat, batch.balances()[ended, seat]))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 self.is_over[ended] = True
@@ -516,23 +558,33 @@ class OneSeatGames:
         is_busy = turns >= 0
         return games[is_busy], turns[is_busy]
 
+    def _truncate(self, games: IntArray) -> None:
+        """End the episodes of these games that have reached the time limit."""
+        if self._limit < 0:
+            return
+        length = np.where(self.terminations, self._lengths, self._length)
+        self.truncations[games] = length[games] >= self._limit
+        cut = (self.truncations & ~self.terminations).nonzero()[0]
+        if not len(cut):
+            return
+        batch, seat, no_units = self.batch, self.seat[cut], np.zeros(len(cut), np.int64)
+        observation, mask = batch.observe(seat, games=cut), batch.action_mask()[cut]
+        self._ended.append((cut, observation, mask, no_units - 1, seat, no_units))
+        self._lengths[cut] = self._length[cut]
+        if self._auto_reset:
+            self._play_on(cut, self._deal(cut))
+        else:
+            self.is_over[cut] = self._is_cut[cut] = True
+
     def _finish_step(self) -> None:
         if not self._ended:
             self.finished = self._nothing
             return
-        game, observation, place, seat, units = (
-            np.concatenate(parts) for parts in zip(*self._ended, strict=True)
-        )
-        order = np.argsort(game)
-        game = game[order]
-        self.finished = Finished(
-            game,
-            observation[order],
-            place[order],
-            self._total[game],
-            self._lengths[game],
-            seat[order],
-            units[order],
+        columns = [np.concatenate(parts) for parts in zip(*self._ended, strict=True)]
+        order = np.argsort(columns[0])
+        game = columns[0][order]
+        self.finished = Finished._make(
+            [*(column[order] for column in columns), self._total[game], self._lengths[game]]
         )
         self._total[game] = 0
 

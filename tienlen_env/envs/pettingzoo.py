@@ -19,7 +19,7 @@ from pettingzoo.utils import wrappers
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_key, check_options, owned
+from tienlen_env.engine.checks import as_integer, as_key, check_options, owned
 from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
@@ -57,7 +57,8 @@ class GameEnv(AECEnv):
         batch: the engine's `Batch` of one game.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
@@ -152,12 +153,12 @@ class GameEnv(AECEnv):
             options: ``"key"``: of the deal; others are on the game's page.
 
         Raises:
-            ValueError: an unknown option, or an invalid key or position.
+            ValueError: an unknown option, or an invalid seed, key or position.
         """
         chosen = self._check_options(options)
         rng = self._rng
         if rng is None or seed is not None:
-            rng = np.random.default_rng(seed)
+            rng = np.random.default_rng(None if seed is None else as_integer(seed, "seed"))
         has_hands = self._set_hands(chosen)
         self._rng = rng
         if not has_hands:
@@ -390,7 +391,8 @@ def make_aec(rules: str | AnyRules = "cardgames", **settings: Any) -> AECEnv:
         settings: see `GameEnv`.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
     return wrap(GameEnv(rules, **settings))
 

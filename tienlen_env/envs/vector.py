@@ -30,7 +30,7 @@ from tienlen_env.envs.one_seat import (
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.painter import check_render_mode
+from tienlen_env.single.painter import RENDER_MODES, check_render_mode
 
 
 class Decisions(NamedTuple):
@@ -195,12 +195,13 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`, with fields of the rules such as ``jokers=0``.
 
     Raises:
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's convention
         "autoreset_mode": AutoresetMode.SAME_STEP,
-        "render_modes": ["ansi", "rgb_array", "svg"],
+        "render_modes": list(RENDER_MODES),
         "render_fps": 2,
     }
 
@@ -226,7 +227,8 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         self.games = OneSeatGames(
             rules, num_envs, illegal=illegal, line_up=line_up, auto_reset=is_same_step, **settings
         )
-        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
+        modes = list(RENDER_MODES)  # Gymnasium's wrappers write to this list
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset, "render_modes": modes}
         self.num_envs = self.games.batch.num_games
         self._dtype = as_dtype(dtype)
         size = self.games.batch.observation_size
@@ -258,10 +260,9 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
             self._buffers.reverse()
             observation, self._mask = self._buffers[0]
         one_seat.observe(observation, self._mask)
-        if self._autoreset is not AutoresetMode.SAME_STEP:
-            self._mask[one_seat.is_over] = 0
         which = np.ones(self.num_envs, np.bool_) if games is None else games
-        illegal = one_seat.illegal & (one_seat.is_over | ~one_seat.terminations)  # False after a new deal
+        is_new = (one_seat.terminations | one_seat.truncations) & ~one_seat.is_over
+        illegal = one_seat.illegal & ~is_new
         infos: dict[str, Any] = {"action_mask": self._mask, "seat": one_seat.seat.copy(), "illegal": illegal}
         infos |= self._ends(finished)
         return observation.astype(self._dtype, copy=False), _with_masks(which, infos)
@@ -288,8 +289,10 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         """Deal games anew.
 
         Args:
-            seed: of deals, seats, opponents and their play; None continues the present streams. A list of B
-                integers, as `SyncVectorEnv` takes it, is one seed, too: all games draw from one stream.
+            seed: of deals, seats, opponents and their play; None continues the present streams. With one
+                integer all games draw from one stream; of a list of B integers, as `SyncVectorEnv` takes it,
+                game k draws deals, seats and opponents as `OneSeatEnv` does with the k-th. Opponents that
+                draw have one stream for all games.
             options: ``"key"``: of the deals, integers (B,) or one number, as in `OneSeatEnv.reset`;
                 ``"reset_mask"``: bool (B,), the games to deal, at least one; the others do not change.
 
@@ -306,19 +309,22 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
             keys = as_integers(np.asarray(chosen["key"]), "key")
             if keys.shape not in ((), (self.num_envs,)):
                 raise ValueError(f"key: expected one number or shape {(self.num_envs,)}, got {keys.shape}")
-        super().reset(seed=self._as_seed(seed))
+        checked = self._checked_seed(seed)
+        super().reset(seed=checked[0] if isinstance(checked, list) else checked)
         if seed is not None or not self.games.is_dealt:
-            self.games.reseed(self.np_random)
+            self.games.reseed(checked if isinstance(checked, list) else self.np_random)
         if mask is None:
             self.games.deal(keys=keys)
         else:
             self.games.deal(
                 mask.nonzero()[0], None if keys is None else np.broadcast_to(keys, mask.shape)[mask]
             )
+        if self.render_mode == "human":
+            self.render()
         return self._observe(mask)
 
-    def _as_seed(self, seed: int | Sequence[int] | None) -> int | None:
-        """One seed out of the seeds of all games.
+    def _checked_seed(self, seed: int | Sequence[int] | None) -> int | list[int] | None:
+        """The seed, or those of all games.
 
         Raises:
             ValueError: not B integers from 0.
@@ -329,7 +335,7 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
             isinstance(one, int | np.integer) and one >= 0 for one in seed
         ):
             raise ValueError(f"seed={seed!r}: expected an integer, or {self.num_envs} of them from 0")
-        return int(np.random.SeedSequence([int(one) for one in seed]).generate_state(1)[0])
+        return [int(one) for one in seed]
 
     def _reset_mask(self, value: object) -> BoolArray:
         """The games to reset.
@@ -375,7 +381,9 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
                 game=int(waiting[0]),
             )
         games.step(actions)
-        finished, rewards, ended, illegal = games.finished, games.rewards, games.terminations, games.illegal
+        finished, rewards, illegal = games.finished, games.rewards, games.illegal
+        terminated, truncated = games.terminations, games.truncations
+        ended = terminated | truncated
         if len(waiting):
             games.deal(waiting)
         is_same_step = self._autoreset is AutoresetMode.SAME_STEP
@@ -387,16 +395,19 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
                 final_obs[game] = seen
             seat = np.zeros(self.num_envs, np.int64)
             seat[finished.game] = finished.seat
-            no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
+            mask = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
+            mask[finished.game] = finished.mask
             final: dict[str, Any] = {
-                "action_mask": no_action,
+                "action_mask": mask,
                 "seat": seat,
                 "illegal": illegal & ended,
                 **self._ends(finished),
             }
             infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
             infos["final_info"], infos["_final_info"] = _with_masks(ended, final), ended.copy()
-        return observation, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+        if self.render_mode == "human":
+            self.render()
+        return observation, rewards, terminated, truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each game, the learner's hand face up; None without a render mode."""

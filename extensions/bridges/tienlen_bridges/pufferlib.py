@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from gymnasium import spaces
 
-from tienlen_env.engine.checks import as_integers
+from tienlen_env.engine.checks import as_integer, as_integers
 from tienlen_env.envs.vector import Decisions, SelfPlayEnv
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, RewardArray
@@ -53,7 +53,8 @@ class SelfPlayPufferEnv(PufferEnv):
 
     Raises:
         MissingExtraError: PufferLib is not installed (when the module is imported).
-        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     def __init__(
@@ -92,8 +93,12 @@ class SelfPlayPufferEnv(PufferEnv):
 
         Args:
             seed: of the deals and of actions instead of illegal ones; None takes that of the constructor.
+
+        Raises:
+            ValueError: not an integer.
         """
-        self._rng = np.random.default_rng(self._seed if seed is None else seed)
+        chosen = self._seed if seed is None else seed
+        self._rng = np.random.default_rng(None if chosen is None else as_integer(chosen, "seed"))
         masks, _ = self.split(self._rows)
         masks[:] = self._waits
         self.truncations[:] = False

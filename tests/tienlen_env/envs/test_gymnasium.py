@@ -52,8 +52,8 @@ def test_episodes(episode: str) -> None:
             _, reward, terminated, truncated, info = env.step(choose(rng, info["action_mask"]))
             assert not truncated
             total += float(reward)
-        assert not info["action_mask"].any()
-        assert not env.get_wrapper_attr("action_masks")().any()
+        assert info["action_mask"].nonzero()[0].tolist() == [0]
+        assert env.get_wrapper_attr("action_masks")().nonzero()[0].tolist() == [0]
         state = env.unwrapped.games.batch.state
         assert total == state.scores[0, info["seat"]]
         if episode == "round":
@@ -76,7 +76,7 @@ def test_illegal_action() -> None:
             _, reward, terminated, truncated, info = env.step(bad)
             np.testing.assert_array_equal(env.games.batch.kernel_arrays.rows, rows)
             assert (reward, terminated, truncated, info["illegal"]) == (-2.5, True, False, True)
-            assert not info["action_mask"].any()
+            assert info["action_mask"].nonzero()[0].tolist() == [0]
 
 
 class Watcher(RandomAgent):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -67,6 +69,19 @@ def test_pettingzoo_after_an_illegal_move() -> None:
     assert set(map(str, env.infos.values())) == {"{'place': -1, 'score': 0, 'units': 0}"}
 
 
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize("legal", [True, False])
+def test_the_loop_of_the_readme_names_no_place_that_there_is_not(
+    legal: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    mask = 'observation["action_mask"]'
+    exec(code if legal else code.replace(mask, f"1 - {mask}"), {})
+    places = re.findall(r"took place (\w+)", capsys.readouterr().out)
+    assert sorted(places) == (["1", "2", "3", "4"] if legal else ["none"] * 4)
+
+
 @each_preset
 def test_pettingzoo_parallel(name: str) -> None:
     env, rng = turn_based_aec_to_parallel(make_aec(name)), np.random.default_rng(1)
@@ -114,7 +129,7 @@ def test_vector(mode: AutoresetMode, name: str) -> None:
         if mode is AutoresetMode.DISABLED and over.any():
             _, infos = envs.reset(options={"reset_mask": over})
             assert form(infos) == expected
-        actions = [legal(rng, mask) if mask.any() else 0 for mask in envs.action_masks()]
+        actions = [legal(rng, mask) for mask in envs.action_masks()]
         _, _, over, _, infos = envs.step(actions)
         num_ended += over.sum()
         # As Gymnasium has it, the ends are apart where a new game begins in the same step.

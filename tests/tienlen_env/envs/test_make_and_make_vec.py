@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
 
-import tienlen_env  # noqa: F401 - registers the environments
+from tienlen_env import tienlen_v1
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.errors import IllegalPlayError
@@ -121,12 +121,16 @@ def test_every_game_of_a_vector_is_the_single_one() -> None:
             same(told, info)
 
 
+@pytest.mark.parametrize("limit", [None, 3])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env_id", IDS)
-def test_infos_are_built_as_gymnasium_builds_them(env_id: str, mode: AutoresetMode) -> None:
+def test_infos_are_built_as_gymnasium_builds_them(
+    env_id: str, mode: AutoresetMode, limit: int | None
+) -> None:
     """`SyncVectorEnv` over single environments is the model: one game each, so that the streams are equal."""
-    own = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=mode.value)
-    model = SyncVectorEnv([lambda: gymnasium.make(env_id)], autoreset_mode=mode)
+    settings: dict[str, Any] = {"max_episode_steps": limit}
+    own = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=mode.value, **settings)
+    model = SyncVectorEnv([lambda: gymnasium.make(env_id, **settings)], autoreset_mode=mode)
     assert own.metadata["autoreset_mode"] is mode
     rng = np.random.default_rng(5)
     results = own.reset(seed=5), model.reset(seed=5)
@@ -135,14 +139,14 @@ def test_infos_are_built_as_gymnasium_builds_them(env_id: str, mode: AutoresetMo
         same(results[0], results[1])
         infos = results[0][-1]
         mask = infos["action_mask"][0]
-        if mode is AutoresetMode.DISABLED and len(results[0]) > 2 and results[0][2][0]:
+        ended = results[0][2] | results[0][3] if len(results[0]) > 2 else np.zeros(1, np.bool_)
+        if mode is AutoresetMode.DISABLED and ended[0]:
             num_ended += 1
-            ended = results[0][2]
             results = tuple(env.reset(options={"reset_mask": ended.copy()}) for env in (own, model))
             continue
-        action = np.array([choose(rng, mask, 0.05) if mask.any() else 0])
+        action = np.array([choose(rng, mask, 0.05)])
         results = own.step(action), model.step(action)
-        num_ended += int(results[0][2][0])
+        num_ended += int((results[0][2] | results[0][3])[0])
         assert {k: getattr(v, "dtype", dict) for k, v in results[0][-1].items()} == {
             k: getattr(v, "dtype", dict) for k, v in results[1][-1].items()
         }
@@ -157,7 +161,8 @@ def test_modes_of_automatic_resets_in_many_games(mode: AutoresetMode) -> None:
     ended = np.zeros(6, np.bool_)
     num_ended = 0
     for _ in range(80):
-        actions = np.array([choose(rng, m, 0) if m.any() else -5 for m in infos["action_mask"]])
+        actions = [choose(rng, mask, 0) for mask in infos["action_mask"]]
+        actions = np.where(ended, -5, actions)  # those of games that wait are not read
         if mode is AutoresetMode.DISABLED and ended.any():
             with pytest.raises(IllegalPlayError, match="reset_mask"):
                 env.step(actions)
@@ -173,10 +178,9 @@ def test_modes_of_automatic_resets_in_many_games(mode: AutoresetMode) -> None:
         assert not truncations.any()
         assert env.observation_space.contains(observation)
         num_ended += int(ended.sum())
-        if mode is AutoresetMode.SAME_STEP:
-            assert infos["action_mask"].any(axis=1).all()
-        else:
-            assert (infos["action_mask"].any(axis=1) == ~ended).all()
+        assert infos["action_mask"].any(axis=1).all()
+        if mode is not AutoresetMode.SAME_STEP:
+            assert (infos["action_mask"][ended].nonzero()[1] == 0).all()
             assert "final_obs" not in infos
             assert ((infos["place"] >= 0) == ended).all()
         if mode is AutoresetMode.NEXT_STEP:
@@ -253,7 +257,7 @@ def test_an_illegal_action_ends_the_episode_in_the_last_place(env_id: str) -> No
                 True,
                 3,
             )
-            assert not info["action_mask"].any()
+            assert info["action_mask"].nonzero()[0].tolist() == [0]
             with pytest.raises(IllegalPlayError, match=r"call reset\(\)"):
                 env.unwrapped.step(0)
 
@@ -363,11 +367,34 @@ def test_modes_that_are_none(bad: Any) -> None:
         OneSeatVectorEnv(2, autoreset_mode=bad)
 
 
-def test_seeds_of_many_games_are_one_seed() -> None:
+POOL: dict[str, Any] = {"opponents": ["greedy", "greedy_long"], "probabilities": [0.4, 0.6], "line_up": False}
+
+
+@pytest.mark.parametrize("settings", [{"opponents": "greedy"}, {**POOL, "illegal": "random"}], ids=str)
+def test_each_game_has_its_own_seed(settings: dict[str, Any]) -> None:
+    """As in `SyncVectorEnv`: the decisions of the single environments with these seeds, deal after deal."""
+    seeds = [7, 3, 2**40]
+    own = gymnasium.make_vec(IDS[0], num_envs=3, **settings)
+    model = SyncVectorEnv(
+        [lambda: gymnasium.make(IDS[0], **settings)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    rng, num_ended = np.random.default_rng(0), 0
+    results = own.reset(seed=seeds), model.reset(seed=seeds)
+    for _ in range(60):
+        same(results[0][:-1], results[1][:-1])
+        for game in range(3):
+            same(infos_of(results[0][-1], game), infos_of(results[1][-1], game))
+        actions = np.array([choose(rng, mask, 0.1) for mask in results[0][-1]["action_mask"]])
+        results = own.step(actions), model.step(actions)
+        num_ended += results[0][2].sum()
+    assert num_ended > 9
+    same(own.reset(seed=np.array(seeds)), model.reset(seed=seeds))
+    fresh = gymnasium.make_vec(IDS[0], num_envs=3, **settings)
+    same(own.reset(seed=7), fresh.reset(seed=7))  # one stream again
+
+
+def test_wrong_seeds_are_refused() -> None:
     envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=3)
-    first, again, other = (envs.reset(seed=seed)[0] for seed in ([1, 2, 3], np.array([1, 2, 3]), [1, 2, 4]))
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
     for wrong in ([1, 2], [1, 2, -3], [1, 2, "3"]):
         with pytest.raises(ValueError, match=r"seed=.*3 of them"):
             envs.reset(seed=wrong)
@@ -401,7 +428,46 @@ def test_fields_of_the_rules_are_keywords() -> None:
     for make in (OneSeatEnv, OneSeatVectorEnv):
         assert make(rules="thirteens", jokers=2).games.batch.rules.jokers == 2
         assert make(rules="cardgames", run_min=5, target=None).games.batch.rules.run_min == 5
-        with pytest.raises(TypeError, match="'joker' is not a setting or a field of the rules"):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'joker': expected a field"):
             make(rules="thirteens", joker=2)
         with pytest.raises(ValueError, match="jokers"):
             make(rules="thirteens", jokers=9)
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_time_limit_truncates(mode: AutoresetMode, copy: bool) -> None:
+    """Episodes of at most two decisions; some end before, some in the second."""
+    env = OneSeatVectorEnv(32, autoreset_mode=mode, copy=copy, max_episode_steps=2, skip_forced=False)
+    _, infos = env.reset(seed=1)
+    length, ends, rng = np.zeros(32, np.int64), np.zeros(3, np.int64), np.random.default_rng(0)
+    for _ in range(30):
+        waiting = env.games.is_over.copy()
+        if mode is AutoresetMode.DISABLED and waiting.any():
+            _, infos = env.reset(options={"reset_mask": waiting})
+            length[waiting], waiting = 0, np.zeros(32, np.bool_)
+        actions = [choose(rng, mask, 0.3) for mask in env.action_masks()]  # an illegal one ends the episode
+        _, _, terminations, truncations, infos = env.step(np.array(actions))
+        length = np.where(waiting, 0, length + 1)
+        np.testing.assert_array_equal(truncations, length >= 2)
+        assert not (terminations | truncations)[waiting].any()
+        last = infos.get("final_info", infos)
+        assert (last["place"][truncations & ~terminations] == -1).all()
+        assert (last["place"][terminations] >= 0).all()
+        assert last["action_mask"][terminations | truncations].any(axis=1).all()
+        length[terminations | truncations] = 0 if mode is AutoresetMode.SAME_STEP else 9
+        length[waiting] = 0
+        ends += terminations.sum(), truncations.sum(), (terminations & truncations).sum()
+    assert (ends > 0).all()
+
+
+@pytest.mark.parametrize("limit", [0, -2, 1.5, "3"])
+def test_limits_that_are_none(limit: Any) -> None:
+    with pytest.raises(ValueError, match="max_episode_steps="):
+        OneSeatVectorEnv(2, max_episode_steps=limit)
+
+
+def test_unknown_keywords_are_refused_even_without_a_value() -> None:
+    for make in (OneSeatEnv, OneSeatVectorEnv, tienlen_v1.env):
+        with pytest.raises(TypeError, match="got an unexpected keyword argument 'frameskip'"):
+            make(frameskip=None)
