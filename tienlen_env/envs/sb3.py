@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from tienlen_env.engine.checks import as_index
-from tienlen_env.envs.one_seat import OneSeatGames, Opponents, _OneSeatAdapter
+from tienlen_env.engine.checks import as_index, as_key, check_options
+from tienlen_env.envs.one_seat import DTypeName, OneSeatGames, Opponents, _OneSeatAdapter, as_dtype
+from tienlen_env.extras import require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import check_render_mode
+
+require("stable_baselines3", "train", "tienlen_env.envs.sb3")
+from stable_baselines3.common.monitor import Monitor  # noqa: E402
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv  # noqa: E402
 
 Indices = None | int | Iterable[int]
 
@@ -26,12 +29,13 @@ Indices = None | int | Iterable[int]
 class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
     """One learning seat in each of B games of any rules.
 
-    `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
-    as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first), ``"units"``
-    (what the seat got in payments, less what it paid) and ``"episode"`` with the sum of the rewards ``"r"``,
-    the number of decisions ``"l"`` and the time ``"t"``, as from SB3's `Monitor`, so a `VecMonitor` around it
-    is needless, and SB3 warns of it. After an illegal action that is not an error it holds ``"illegal"``,
-    True.
+    `tienlen_env.envs.one_seat` defines episodes and rewards. Every info has ``"seat"``, the learner's seat;
+    ``"illegal"``, whether the last action was; ``"place"``, 0 = first, -1 before the end; and ``"units"``,
+    what the seat got in payments, less what it paid. A game that ends is dealt anew in the same step, as in
+    every `VecEnv`; its info is still of the end, with ``"terminal_observation"``, ``"TimeLimit.truncated"``
+    and ``"episode"``, which has the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time
+    ``"t"``, as from SB3's `Monitor`, so a `VecMonitor` around it is needless, and SB3 warns of it.
+    `set_options` takes ``{"key": k}``, of the next deal; `render` shows all games.
 
     Algorithms with masks (``sb3_contrib.MaskablePPO``) never choose an illegal action. For those without
     (``stable_baselines3.PPO``), set ``illegal="terminate"`` or ``"random"``.
@@ -43,12 +47,19 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
             so that the second step after this one overwrites what this one returned, and masks to one. The
             algorithms of SB3 and sb3-contrib store both before that.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
-        seed: of the first `reset`; later ones continue its stream unless `seed()` was called.
+        seed: of the first `reset`; later ones continue its stream unless `seed()` was called. All games draw
+            from one stream, that of the first game's seed.
+        dtype: of the observations, ``"uint8"`` or ``"float32"``; the second are always new arrays.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`, with fields of the rules such as ``jokers=0``.
 
     Attributes:
         rules: the rules.
         games: the games.
+
+    Raises:
+        MissingExtraError: stable-baselines3 is not installed (when the module is imported).
+        ValueError: a setting out of range (`RulesError` for the rules).
+        TypeError: an unknown setting.
     """
 
     def __init__(
@@ -59,6 +70,7 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         copy: bool = True,
         render_mode: str | None = None,
         seed: int | None = None,
+        dtype: DTypeName = "uint8",
         **settings: Any,
     ) -> None:
         self.games = OneSeatGames(rules, num_envs, **settings)
@@ -66,9 +78,10 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         self.rules = batch.rules
         self.render_mode = check_render_mode(render_mode)
         self.num_envs = batch.num_games
+        self._dtype = as_dtype(dtype)
         super().__init__(
             batch.num_games,
-            spaces.Box(0, 1, (batch.observation_size,), np.uint8),
+            spaces.Box(0, 1, (batch.observation_size,), self._dtype.type),
             spaces.Discrete(batch.num_actions),
         )
         if seed is not None:
@@ -77,7 +90,7 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         self._observations = [np.zeros((batch.num_games, batch.observation_size), np.uint8) for _ in range(2)]
         self._mask = np.zeros((batch.num_games, batch.num_actions), np.int8)
         self._mask_rows = list(self._mask)
-        self._no_infos: list[dict[str, Any]] = [{} for _ in range(batch.num_games)]
+        self._infos = [self._info(0) for _ in range(batch.num_games)]
         self._actions: npt.NDArray[Any] = np.zeros(batch.num_games, np.int64)
         self._start = time.time()
 
@@ -89,21 +102,42 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         """int8 (B, A): 1 = legal; with ``copy=False`` overwritten by the next step."""
         return self._mask
 
-    def _observe(self) -> npt.NDArray[np.uint8]:
+    def _observe(self) -> npt.NDArray[Any]:
         self._observations.reverse()
         if self._copy:
             self._observations[0] = np.empty_like(self._observations[0])
             self._mask = np.empty_like(self._mask)
             self._mask_rows = list(self._mask)
         self.games.observe(self._observations[0], self._mask)
-        return self._observations[0]
+        return self._observations[0].astype(self._dtype, copy=False)
 
-    def reset(self) -> npt.NDArray[np.uint8]:
-        """Deal every game anew; uint8 (B, O)."""
+    def reset(self) -> npt.NDArray[Any]:
+        """Deal every game anew, by the seed and the options of `seed` and `set_options`; uint8 (B, O).
+
+        Raises:
+            ValueError: an unknown option, or an invalid key; nothing is dealt.
+        """
+        if len(self._options) != self.num_envs:
+            raise ValueError(f"options: expected a dict, or {self.num_envs} of them")
+        chosen = [check_options(options, ["key"]) for options in self._options]
+        keys = {game: as_key(options["key"]) for game, options in enumerate(chosen) if "key" in options}
         self.games.reset(self._seeds[0])
+        if keys:
+            self.games.deal(list(keys), list(keys.values()))
         self._reset_seeds()
         self._reset_options()
+        self.reset_infos = [self._info(seat) for seat in self.games.seat.tolist()]
+        self._infos = [info.copy() for info in self.reset_infos]
         return self._observe()
+
+    def _info(self, seat: int, illegal: bool = False, place: int = -1, units: int = 0) -> dict[str, Any]:
+        return {
+            "seat": seat,
+            "illegal": illegal,
+            "place": place,
+            "units": units,
+            "TimeLimit.truncated": False,
+        }
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Store the actions, integers (B,), for `step_wait`."""
@@ -111,38 +145,36 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
 
     def step_wait(
         self,
-    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play the stored actions; observations uint8 (B, O), rewards float32 (B,), dones bool (B,), infos.
 
         Raises:
             IllegalPlayError: an action that is not legal, with ``illegal="raise"``: no game has moved.
             ValueError: actions of another shape or type.
         """
-        self.games.step(self._actions)
+        games = self.games
+        games.step(self._actions)
         observation = self._observe()
-        infos = [{} for _ in range(self.num_envs)] if self._copy else self._no_infos.copy()
-        finished = self.games.finished
+        infos = [info.copy() for info in self._infos] if self._copy else self._infos.copy()
+        illegal = games.illegal
+        for game in illegal.nonzero()[0].tolist():
+            infos[game] = {**infos[game], "illegal": True}
+        finished, is_cut = games.finished, games.truncations & ~games.terminations
         if len(finished.game):
             now = round(time.time() - self._start, 6)
-            for game, seen, place, total, length, units in zip(
-                finished.game.tolist(),
-                finished.observation,
-                finished.place.tolist(),
-                finished.total.tolist(),
-                finished.length.tolist(),
-                finished.units.tolist(),
-                strict=True,
-            ):
+            seen = finished.observation.astype(self._dtype, copy=False)
+            numbers = (finished.place, finished.seat, finished.units, finished.total, finished.length)
+            for at, game in enumerate(finished.game.tolist()):
+                place, seat, units, total, length = (column[at].item() for column in numbers)
                 infos[game] = {
-                    "terminal_observation": seen,
-                    "TimeLimit.truncated": False,
-                    "place": place,
-                    "units": units,
+                    **self._info(seat, bool(illegal[game]), place, units),
+                    "terminal_observation": seen[at],
+                    "TimeLimit.truncated": bool(is_cut[game]),
                     "episode": {"r": total, "l": length, "t": now},
                 }
-        for game in self.games.illegal.nonzero()[0].tolist():
-            infos[game] = {**infos[game], "illegal": True}
-        return observation, self.games.rewards, self.games.terminations, infos
+                self.reset_infos[game] = self._info(int(games.seat[game]))
+                self._infos[game] = self.reset_infos[game].copy()
+        return observation, games.rewards, games.terminations | games.truncations, infos
 
     def close(self) -> None:
         """No effect: nothing is open."""
@@ -171,15 +203,25 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method once; the result is repeated, but ``"action_masks"`` gives one row per game."""
+        """Call a method of the selected games.
+
+        ``"action_masks"`` and ``"render"`` give what each game has. Any other is called once for all games,
+        and its result is repeated.
+
+        Raises:
+            ValueError: a method of the whole `VecEnv`, such as ``"reset"``; or only some games were named for
+                a method that changes what all games share.
+        """
+        games = [as_index(i, self.num_envs, "indices") for i in self._get_indices(indices)]
         if method_name == "action_masks":
-            if indices is None:
-                return self._mask_rows
-            return [
-                self._mask_rows[as_index(i, self.num_envs, "indices")] for i in self._get_indices(indices)
-            ]
-        result = getattr(self, method_name)(*method_args, **method_kwargs)
-        return [result] * self._count(indices)
+            return self._mask_rows if indices is None else [self._mask_rows[game] for game in games]
+        if method_name == "render":
+            return [self._picture(self.render_mode, game) for game in games] if self.render_mode else []
+        if hasattr(VecEnv, method_name):
+            raise ValueError(f"{method_name}: a method of all games together; call that of the VecEnv")
+        if len(games) != self.num_envs and method_name not in ("action_to_text", "text_to_action"):
+            raise ValueError(f"{method_name}: the games share what it changes; call it for all of them")
+        return [getattr(self, method_name)(*method_args, **method_kwargs)] * len(games)
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
         """True for `Monitor`, whose infos this class adds (``infos[i]["episode"]``); False for any other."""
