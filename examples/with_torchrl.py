@@ -10,7 +10,7 @@ mask in the info: a reader of infos brings it into the TensorDict, and `ActionMa
 import gymnasium
 import torch
 from torchrl.data import Binary
-from torchrl.envs import ActionMask, GymWrapper, PettingZooWrapper, TransformedEnv, check_env_specs
+from torchrl.envs import ActionMask, GymEnv, GymWrapper, PettingZooWrapper, TransformedEnv, check_env_specs
 from torchrl.envs.gym_like import default_info_dict_reader
 
 import tienlen_env  # noqa: F401 - registers the environments
@@ -26,7 +26,10 @@ def all_seats() -> None:
 
 
 def one_seat() -> None:
-    """Roll out one episode of one seat."""
+    """Roll out one episode of one seat: by its id without the mask, and with it."""
+    by_id = GymEnv("tienlen_env/TienLen-v1", illegal="random")
+    check_env_specs(by_id)
+    print("by its id:", len(by_id.rollout(200)), "decisions, some of them replaced by legal ones")
     bare = gymnasium.make("tienlen_env/TienLen-v1", reward="zero_sum")
     wrapped = GymWrapper(bare, categorical_action_encoding=True)
     reader = default_info_dict_reader(

@@ -168,7 +168,7 @@ def aec(change: Change) -> object:
 
 def pufferlib(change: Change) -> object:
     pytest.importorskip("pufferlib")
-    from tienlen_env.envs.pufferlib import SelfPlayPufferEnv
+    from tienlen_bridges.pufferlib import SelfPlayPufferEnv
 
     env = SelfPlayPufferEnv("cardgames", GAMES)
     rows, _ = env.reset(seed=1)
@@ -179,7 +179,7 @@ def jax(change: Change) -> object:
     pytest.importorskip("jax")
     import jax
 
-    from tienlen_env.envs.jax import Env
+    from tienlen_bridges.jax import Env
 
     env = Env("cardgames")
     state = jax.vmap(env.init)(jax.random.split(jax.random.key(1), GAMES))
