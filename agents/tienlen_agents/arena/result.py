@@ -100,7 +100,8 @@ class MatchResult:
         planned_deals: None for a fixed number of deals; else the maximum of a match that could stop earlier,
             with intervals that are valid at every number of deals (see `stats.anytime_factor`).
         played: all games.
-        seconds: from the first game to the last, including games of other match-ups between them.
+        seconds: from the first game to the last, including games of other match-ups between them; None if
+            some games are of an earlier run, which a file has kept.
         permutations: the seatings of each deal, see `lineup.blocks`.
     """
 
@@ -110,7 +111,7 @@ class MatchResult:
     seed: int
     planned_deals: int | None
     played: Chunk
-    seconds: float
+    seconds: float | None
     permutations: Permutations = "rotations"
 
     @property

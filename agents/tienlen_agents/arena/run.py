@@ -212,6 +212,7 @@ class _Run:
         self._num_looked_at = [0] * len(match_ups)
         self._games_per_deal = [blocks(m.lineup, settings.permutations).shape[1] for m in match_ups]
         self._times: list[list[float]] = [[] for _ in match_ups]
+        self._is_resumed = [False] * len(match_ups)
         share, more = divmod(settings.records, len(match_ups))
         self._num_records = [share + (index < more) for index in range(len(match_ups))]
         if progress is not None:
@@ -245,6 +246,7 @@ class _Run:
                 # Chunks of a run that kept fewer records are played again.
                 missing = chunk is None or len(chunk.records) < self._records_of(index, first_deal, num_deals)
                 if chunk is not None and not missing and len(chunk.points) == num_deals:
+                    self._is_resumed[index] = True
                     self.add(index, first_deal, chunk)
         self._store = store
 
@@ -320,7 +322,7 @@ class _Run:
             settings.seed,
             settings.num_deals if settings.stop_when_clear else None,
             Chunk.joined(played, self._num_records[index]),
-            times[-1] - times[0],
+            None if self._is_resumed[index] else times[-1] - times[0],
             settings.permutations,
         )
 

@@ -20,8 +20,8 @@ from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
 from tienlen_agents.terminal.human import Command, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of
-from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
-from tienlen_env.errors import RulesError
+from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, choose_cards, history_of
+from tienlen_env.errors import IllegalPlayError, RulesError
 from tienlen_env.games.common.notation import read_key
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
@@ -106,7 +106,12 @@ class Table:
         return answer
 
     def _choice_of(self, agent: Agent) -> Play:
-        """Let an agent play."""
+        """Let an agent play.
+
+        Raises:
+            IllegalPlayError: its play is not legal.
+            AgentError: it tried to end the program.
+        """
         session = self.session
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
@@ -115,7 +120,10 @@ class Table:
                 tell(f"{name} {notice_of(agent, forfeit)}")
                 # It may tell of the hand, so people read it when the round is over.
                 self._details.append(f"{name}: {printable(forfeit.detail)}")
-        play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
+        action, mask = int(actions[0]), int(cards[0])
+        if why := session.batch.variant.judge(session.batch.state.rows[0], action, mask):
+            raise IllegalPlayError(f"{agent.name} played against the rules: {why}", clause=why.clause)
+        play: Play = session.round.play_of(action, mask)
         return play
 
     def _apply(self, play: Play) -> None:
@@ -314,7 +322,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: its arguments; None: those of the command line.
 
     Returns:
-        The exit code: 0, or 130 after Ctrl-C and 143 after SIGTERM.
+        The exit code: 0; 1 if an agent played against the rules; 130 after Ctrl-C and 143 after SIGTERM.
     """
     parser = _parser()
     options = parser.parse_args(argv)
@@ -338,6 +346,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:  # not an `Interrupted` in another thread than the main one
         say(f"\n  {str(error) or 'interrupted'}\n")
         code = error.exit_code if isinstance(error, Interrupted) else 130
+    except (AgentError, IllegalPlayError) as error:
+        print(f"{parser.prog}: {printable(str(error))}", file=sys.stderr)
+        code = 1
     finally:
         if options.save is None:
             say(f"  the record:\n{table.session.record().rstrip()}\n")

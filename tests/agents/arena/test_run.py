@@ -339,3 +339,15 @@ def test_a_torn_last_line_is_dropped(tmp_path):
             assert sorted(store.chunks) == [(0, 0), (0, 16)]
         assert path.read_bytes().endswith(b"}\n")
         assert (play(tmp_path).points == first.points).all()
+
+
+def test_the_time_of_games_of_an_earlier_run_is_not_known(tmp_path):
+    times = []
+    for num_deals in (4, 4, 6, 6):  # anew, all there, some there, all there
+        words = ["match", "greedy", "random", "--deals", str(num_deals), "--chunk", "4", "--quiet"]
+        assert main([*words, "--composition", "2v2", "--out", str(tmp_path)]) == 0
+        (table,) = json.loads((tmp_path / "arena.json").read_text())["tables"]
+        times.append(table["timing"]["seconds"])
+        assert all(agent["timing"]["seconds"] > 0 for agent in table["agents"])  # the chunks have it
+    assert times[0] > 0
+    assert times[1:] == [None] * 3

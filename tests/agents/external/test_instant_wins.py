@@ -16,10 +16,14 @@ import pytest
 import tienlen_agents
 from tests.cheats import install_agents
 from tests.needs import needs_cc, needs_perl
+from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
 from tienlen_agents.arena.play import Played, play_deals
 from tienlen_agents.terminal.play import main as play_main
+from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
+from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
@@ -111,6 +115,30 @@ def test_programs_and_isolated_agents_declare(name: str, rules: str, request: py
     batch = Batch(rules, len(keys))
     batch.deal(keys)
     assert (played.places[np.arange(12), batch.state.turn[:12]] == 0).all()
+
+
+def check_example(name: str, rules: str, num_deals: int) -> None:
+    """Four rounds a deal, in each of which an example has one seat."""
+    agent: Any = tienlen_agents.load(f"{AGENTS[name]},limit_ms=20000")
+    result = arena.match(agent, tienlen_agents.load("random"), rules=rules, num_deals=num_deals)
+    agent.close()
+    assert result.scores[0].forfeits == ()
+
+
+EXAMPLES = pytest.mark.parametrize("name", ["python", pytest.param("perl", marks=needs_perl)])
+
+
+@EXAMPLES
+@pytest.mark.parametrize("rules", PRESETS)
+def test_the_examples_never_forfeit(name: str, rules: str) -> None:
+    check_example(name, rules, 10)
+
+
+@pytest.mark.nightly
+@EXAMPLES
+@pytest.mark.parametrize("rules", PRESETS)
+def test_the_examples_never_forfeit_in_1600_rounds(name: str, rules: str) -> None:
+    check_example(name, rules, 400)
 
 
 WRONG = {
@@ -224,6 +252,26 @@ def test_the_terminal_tells_who_declares(
     assert ("forfeits this round: an illegal play" in told) == (name == "bot")
     assert "hand" not in told
     assert ("4.12" in after) == (name == "bot")
+
+
+class Passes(RandomAgent):
+    """In this process, with every legal action that plays cards; it passes where there is none."""
+
+    def act(self, view: View) -> Any:
+        return np.where(view.num_legal == 1, 0, super().act(view))
+
+
+def test_an_agent_of_this_process_that_passes_is_named(monkeypatch: Any, capsys: Any) -> None:
+    """In a match by an error with the clause, at the terminal by a line; the record is kept."""
+    keys = winning_keys("south", 1, seat=0)
+    with pytest.raises(IllegalPlayError, match=r"'random' played against the rules: .*, 4\.12"):
+        play_deals([Passes()], [0] * 4, keys, "south")
+    monkeypatch.setitem(tienlen_agents._factories, "passes", Passes)
+    seats = ["--seats", "passes", "random", "random", "random"]
+    assert play_main(["--rules", "south", "--key", str(keys[0]), *seats]) == 1
+    out, err = capsys.readouterr()
+    assert "random played against the rules: the instant win must be declared, 4.12" in err
+    assert "tienlen/1 south p4" in out
 
 
 def test_a_record_that_passes_over_it_is_refused() -> None:

@@ -670,16 +670,21 @@ def is_cards(text: str) -> bool:
     return re.fullmatch(r"([2-9TJQKA][scdh]|\*[12])( .*)?", text) is not None
 
 
-def test_an_instant_win_is_declared(new_page: NewPage, host: str) -> None:
-    batch = Batch("south", 4000)
+@pytest.mark.parametrize("rules", ["south", "south_count", "south_winner", "north"])
+def test_an_instant_win_is_declared(rules: str, new_page: NewPage, host: str) -> None:
+    batch = Batch(rules, 4000)
     batch.deal(np.arange(4000))
     legal = batch.list_legal()
     only = legal.action[legal.start] == batch.action_table.declare  # then there is no other
     key = int(np.flatnonzero(only & (batch.state.turn == 0))[0])
     page = new_page()
-    sit_down(page, host, key, rules="south")
+    sit_down(page, host, key, rules=rules)
     assert wait(page) == "turn"
     expect(page.locator(".controls .pass")).to_be_disabled()
+    page.keyboard.press("p")
+    page.locator(".hand .hold").first.click()
+    expect(page.locator(".controls .play")).to_be_disabled()
+    expect(page.locator(".status")).to_contain_text("instant win must be declared")
     page.get_by_role("button", name="Declare the instant win").click()
     assert wait(page) == "game"
     played, _ = stored(page)
