@@ -37,6 +37,7 @@ from tienlen_env.engine.view import View as View
 from tienlen_env.errors import TienLenError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import MAX_HISTORY
 
 LOADERS: Final = "tienlen.agent_loaders"  # the group of entry points
 
@@ -123,9 +124,14 @@ def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
 
     Raises:
         WrongGameError: another game; it names the agent.
-        ValueError: other rules (see `ParticularAgent`).
+        ValueError: other rules (see `ParticularAgent`), or a ``history`` that no batch stores.
     """
     for agent in agents:
+        history = getattr(agent, "history", 0)
+        if not isinstance(history, int | np.integer) or not 0 <= history <= MAX_HISTORY:
+            raise ValueError(
+                f"agent {agent.name!r}: history={history!r:.40}: expected 0..{MAX_HISTORY} plays"
+            )
         game = getattr(agent, "plays", batch.game.name)
         if game != batch.game.name:
             raise WrongGameError(f"agent {agent.name!r} plays {game}, not {batch.game.name}")

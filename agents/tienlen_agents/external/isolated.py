@@ -19,14 +19,13 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_agents.external.messages import LATE, VERSION, Failure, encode, read_message
-from tienlen_agents.external.process import Child, ProcessAgent
+from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
+from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.words import Message
 from tienlen_env.engine.agent import ParticularAgent, choose_cards, load_agent
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.rendering.view import plural
 
 PATIENCE_S: Final = 600.0
 MAX_ANSWER: Final = 1 << 26  # bytes: 40 a decision
@@ -41,8 +40,8 @@ class IsolatedAgent(ProcessAgent):
     answer that comes too late forfeit their rounds, as for a program (`ProcessAgent`). The process has the
     rights of its user: this keeps cheats out of results, and is no sandbox for code that attacks the machine.
 
-    An agent that hangs costs `PATIENCE_S` seconds in all, and after that `limit_ms` a question. Answers in
-    time cost nothing of that.
+    Questions that fail, such as those to an agent that hangs, cost `PATIENCE_S` seconds in all; after that a
+    question and a start have `limit_ms`.
 
     Args:
         agent: its name and options.
@@ -63,7 +62,7 @@ class IsolatedAgent(ProcessAgent):
         super().__init__(command, limit_ms=limit_ms, start_ms=start_ms, name=f"{agent}{separator}isolate=1")
         self._remake = partial(IsolatedAgent, agent, limit_ms=limit_ms, start_ms=start_ms)
         self._problems: dict[AnyRules, str] = {}  # why it does not play some rules; empty: it does
-        self._patience = PATIENCE_S  # seconds left to wait for answers that do not come
+        self._patience = PATIENCE_S  # seconds left for questions that fail
         try:
             child = self._launch()
             child.send(encode({"type": "about"}))
@@ -97,23 +96,26 @@ class IsolatedAgent(ProcessAgent):
             return
         child = self.start(rules)
         child.send(encode({"type": "rules", "rules": _packed(rules)}))
-        answer = read_message(child.line(time.monotonic() + self.start_ms / 1000))
+        answer = read_message(child.line(time.monotonic() + self._patient(self.start_ms / 1000)))
         self._problems[rules] = str(answer.get("problem", ""))[:1000]
 
     def _plays(
         self, view: View, playing: list[int], rounds: list[int]
     ) -> Iterator[tuple[int, tuple[int, int] | Failure]]:
         """All decisions in one message; see `ProcessAgent._plays`."""
+        begin = time.monotonic()
         try:
             child = self.start(view.rules)
-            number = self._next_request()
+            begin, number = time.monotonic(), self._next_request()
             asked = _packed(view.select(playing).without_hidden())
             child.send(encode({"type": "decide", "id": number, "view": asked}))
-            answer = read_message(self._line(child, len(playing)))
+            seconds = self._patient(len(playing) * self.limit_ms / 1000)
+            answer = read_message(child.line(begin + seconds, MAX_ANSWER))
             if answer.get("id") != number:
                 raise Failure("an answer to no question", f"expected the id {number}", broken=True)
             plays = [_integers(answer.get(name), len(playing)) for name in ("actions", "cards")]
         except Failure as failure:
+            self._patience -= time.monotonic() - begin
             if failure.broken:
                 self._kill(failure)
             yield from ((i, failure) for i in playing)
@@ -125,22 +127,9 @@ class IsolatedAgent(ProcessAgent):
             else:
                 yield i, (action, mask)
 
-    def _line(self, child: Child, num_decisions: int) -> bytes:
-        """The answer to a question with some decisions.
-
-        Raises:
-            Failure: see `Child.line`.
-        """
-        begin, limit = time.monotonic(), self.limit_ms / 1000
-        seconds = max(limit, min(num_decisions * limit, self._patience))
-        try:
-            return child.line(begin + seconds, MAX_ANSWER)
-        except Failure as failure:
-            if failure.reason != LATE:
-                raise
-            self._patience -= time.monotonic() - begin
-            detail = f"{plural(num_decisions, 'decision')} in {seconds:g} seconds; {failure.detail}"
-            raise Failure(LATE, detail, broken=True) from None
+    def _patient(self, seconds: float) -> float:
+        """See `ProcessAgent._patient`: no more than is left, and a decision's time at least."""
+        return max(self.limit_ms / 1000, min(seconds, self._patience))
 
 
 def _integers(values: Json, number: int) -> list[int]:

@@ -427,7 +427,7 @@ class ProcessAgent:
         self._rules = rules
         child.send(encode(hello_message(rules, self.limit_ms)))
         try:
-            line = child.line(time.monotonic() + self.start_ms / 1000)
+            line = child.line(time.monotonic() + self._patient(self.start_ms / 1000))
             answer = read_message(line)
         except Failure as failure:
             raise Failure("no handshake", f"{failure.reason}: {failure.detail}", broken=True) from None
@@ -466,6 +466,10 @@ class ProcessAgent:
         except Failure as failure:
             self._kill(failure)
             raise ValueError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
+
+    def _patient(self, seconds: float) -> float:
+        """How long to wait where a limit is so many seconds."""
+        return seconds
 
     def _prepare(self, rules: AnyRules) -> None:
         """Start it.

@@ -136,6 +136,14 @@ def test_a_command_that_asks_an_agent_unguarded_still_fails(monkeypatch: pytest.
         cli_main(["match", "--help"])
 
 
+@pytest.mark.parametrize("history", [-1, 257, 1.0, "all", None])
+def test_an_agent_that_wants_an_impossible_history_is_named_before_any_work(history: Any, exits: Any) -> None:
+    agent = exits("never")
+    agent.history = history
+    with pytest.raises(ValueError, match=r"agent 'exits': history=.*: expected 0\.\.256 plays"):
+        arena.league([RandomAgent(), agent], num_deals=2)
+
+
 def test_ctrl_c_of_a_person_is_no_fault_of_an_agent(exits: Any) -> None:
     """Outside of commands a KeyboardInterrupt may be a person's."""
     with pytest.raises(KeyboardInterrupt):
