@@ -144,6 +144,7 @@ def estimated_minutes(config: StrengthConfig, found: Sequence[Table]) -> float:
             if name not in seconds_of:
                 match(name, table.base, rules=table.rules, num_deals=2)  # loads and compiles
                 tried = match(name, table.base, rules=table.rules, num_deals=4)
+                assert tried.seconds is not None  # nothing is kept of an earlier run
                 seconds_of[name] = tried.seconds / tried.num_games
             deals = config.search_deals if name in SEARCHES else config.deals
             total += deals * table.rules.num_players * seconds_of[name]
