@@ -149,7 +149,7 @@ def complete_agents(action: argparse.Action) -> None:
 
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_MAY_EXIT: Final = ("argparse", "tienlen_", "uvicorn")  # modules that end a command by `sys.exit`
+_MAY_EXIT: Final = ("argparse", "uvicorn")  # modules that end a command by `sys.exit`
 
 
 class Interrupted(KeyboardInterrupt):
@@ -215,7 +215,9 @@ def _place_outside(error: SystemExit) -> str:
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    if last is None or last.tb_frame.f_globals.get("__name__", "").startswith(_MAY_EXIT):
+    module = "" if last is None else str(last.tb_frame.f_globals.get("__name__"))
+    is_refusal = module.startswith("tienlen_") and error.code not in (0, None)  # ours do not end with 0
+    if last is None or is_refusal or module.startswith(_MAY_EXIT):
         return ""
     return f"{last.tb_frame.f_code.co_filename}, line {last.tb_lineno}"
 

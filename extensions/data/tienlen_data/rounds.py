@@ -17,7 +17,7 @@ from tienlen_agents.files import refusing
 from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.search import SearchAgent
 from tienlen_data.config import DataConfig
-from tienlen_env.engine.agent import Agent, CardAgent, ScoringAgent, View, choose_cards
+from tienlen_env.engine.agent import Agent, AgentCode, CardAgent, ScoringAgent, View, choose_cards
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
@@ -81,7 +81,8 @@ class Players:
         self.seats = (numbers[:, None] + np.arange(rules.num_players)) % num_agents
         for index, agent in enumerate(self.agents):
             seed = SeedSequence(config.seed, spawn_key=(first, index)).generate_state(1)
-            agent.reset(int(seed[0]))
+            with AgentCode(agent.name):
+                agent.reset(int(seed[0]))
 
         self._by_cards = any(isinstance(agent, CardAgent) for agent in self.agents)
 
@@ -94,7 +95,8 @@ class Players:
             step: how many plays were made in each.
         """
         if len(self.agents) == 1 and not self._by_cards:
-            return self.agents[0].act(view), None
+            with AgentCode(self.agents[0].name):
+                return self.agents[0].act(view), None
         actions, cards = np.empty(len(games), np.int64), np.zeros(len(games), np.int64)
         for index, mine in self.decisions(view, games):
             actions[mine], cards[mine] = choose_cards(self.agents[index], view.select(mine))

@@ -130,7 +130,7 @@ def test_a_command_that_asks_an_agent_unguarded_still_fails(monkeypatch: pytest.
     """Where the name is not known, the place is told."""
     code = compile("import sys; sys.exit(0)", "their_agent.py", "exec")
     with pytest.raises(AgentError, match=r"their_agent.py, line 1, called sys.exit\(0\)"), interruptible():
-        exec(code, {"__name__": "their_agent"})
+        exec(code, {"__name__": "tienlen_theirs"})
     monkeypatch.setattr(sys, "argv", ["tienlen"])
     with pytest.raises(SystemExit), interruptible():
         cli_main(["match", "--help"])
