@@ -285,13 +285,29 @@ export class Game {
   }
 
   /**
+   * The module checks nothing: a number out of its range would be an address out of the game.
+   * @param {string} name
+   * @param {number} value
+   * @param {number} least
+   * @param {number} end the first one that is too large
+   */
+  check(name, value, least, end = this.variant.numPlayers) {
+    if (!Number.isInteger(value) || value < least || value >= end)
+      throw new RangeError(`${name} ${value}: expected ${least}..${end - 1}`);
+  }
+
+  /**
    * Start a game from its key.
    * @param {bigint} key 64 bits, signed
    * @param {number} round which round of the key's game is dealt
    * @param {number} leader the seat that leads; -1: as the rules say
    * @returns {number} the seat to act
+   * @throws {RangeError} another number; nothing has changed
    */
   deal(key, round = 0, leader = -1) {
+    this.check("leader", leader, -1);
+    if (BigInt.asIntN(64, key) !== key || !Number.isSafeInteger(round))
+      throw new RangeError(`key ${key}, round ${round}: expected integers of 64 bits`);
     const numbers = this.numberBlock.array;
     numbers[0] = key;
     numbers[1] = BigInt(round);
@@ -303,6 +319,7 @@ export class Game {
 
   /** Start a round of the hands in the row. @param {number} leader the seat that leads; -1: as the rules say */
   beginRound(leader = -1) {
+    this.check("leader", leader, -1);
     return this.calls.begin_round(this.spec, this.actions, this.at, leader);
   }
 
@@ -333,8 +350,9 @@ export class Game {
     return this.mask;
   }
 
-  /** uint8 (O,): what a seat sees. @param {number} seat */
+  /** uint8 (O,): what a seat sees. @param {number} seat -1: nobody */
   observe(seat = this.turn) {
+    this.check("seat", seat, -1);
     this.calls.observe(this.spec, this.actions, this.at, seat, this.observationBlock.at);
     return this.observation;
   }
@@ -399,6 +417,7 @@ export class Game {
 
   /** The cards that a legal action would play, as a mask. @param {number} action */
   actionCards(action) {
+    this.check("action", action, 0, this.variant.numActions);
     this.calls.action_cards(this.spec, this.actions, this.at, action, this.numberBlock.at);
     return this.numberBlock.array[0];
   }
@@ -410,6 +429,7 @@ export class Game {
    */
   resampleHidden(seat, key) {
     if (!this.calls.resample_hidden) throw new Error(`${this.variant.rules}: a game without resample_hidden`);
+    this.check("seat", seat, 0);
     this.numberBlock.array[0] = key;
     this.calls.resample_hidden(this.spec, this.at, seat, this.numberBlock.at);
   }

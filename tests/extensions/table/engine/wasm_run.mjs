@@ -46,6 +46,25 @@ function golden() {
   });
 }
 
+/** REFUSED for each call with a number that a game does not have. */
+function outOfRange(game) {
+  const seats = [-2, game.variant.numPlayers, 99, 0.5, NaN, 2 ** 32, "1", null];
+  const calls = [
+    ...seats.flatMap((seat) => [() => game.deal(1n, 0, seat), () => game.beginRound(seat), () => game.observe(seat)]),
+    ...[-1, ...seats].map((seat) => () => game.resampleHidden(seat, 1n)),
+    ...[-1, game.variant.numActions, 0.5, NaN].map((action) => () => game.actionCards(action)),
+    ...[[2n ** 63n, 0], [1n, 0.5], [1n, 2 ** 60], [1n, NaN]].map(([key, round]) => () => game.deal(key, round)),
+  ];
+  return calls.map((call) => {
+    try {
+      call();
+    } catch (error) {
+      if (error instanceof RangeError || /without resample_hidden/.test(error.message)) return REFUSED;
+    }
+    return 0;
+  });
+}
+
 /** Everything that one game can be asked, at each decision of some rounds. */
 function calls() {
   const game = newGame(job.variant);
@@ -58,6 +77,7 @@ function calls() {
         .filter((a) => !legal.some((found) => found.action === a))
         .map((a) => game.play(a));
       refused.push(...wrong[i].map((cards) => game.play(action, BigInt(cards))));
+      refused.push(...outOfRange(game));
       const isSame = Array.from(game.row, String).join() === before.join();
       const found = {
         row: before,
