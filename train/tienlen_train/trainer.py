@@ -294,7 +294,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             where = f", on {self.device}"
         elif self.missing_on_device:
             missing = self.missing_on_device
-            where = f", learning on {self.device}, games on the processor: {missing} not there"
+            where = f", learning on {self.device}, games on the processor (not on {self.device}: {missing})"
         if self.dtype == torch.bfloat16:
             precision = "bfloat16"
         elif self.config.precision == "auto":

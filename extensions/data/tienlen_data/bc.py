@@ -119,7 +119,8 @@ class BCTrainer(SelfPlayTrainer[Model]):
         super().__init__(config)
 
     def _make_actor(self, machine: TorchMachine | None) -> None:
-        self.missing_on_device = "the rounds of the data set"
+        if self.device.type == "cuda":
+            self.missing_on_device = "the rounds of the data set"
 
     def make_model(self, network: ActionNetwork) -> Model:
         """The policy's network alone."""

@@ -297,6 +297,7 @@ def card(config: DataConfig, out: Path, num_shards: int) -> str:
     ]
     for name in reversed(TABLES):
         lines += [f"- config_name: {name}", f"  data_files: {name}/*.parquet"]
+        lines += ["  default: true"] if name == "decisions" else []
     lines += ["---", "", f"# {title}", "", f"{sizes['decisions']:,} decisions, {source}. Settings:", ""]
     lines += ["```json", header(config).decode(), "```", "", f"Rules: `{rules!r}`", ""]
     for name in reversed(TABLES):

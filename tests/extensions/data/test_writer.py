@@ -1,5 +1,6 @@
 """Games as data: the same bytes from any workers, and columns that say what the engine says."""
 
+import html
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from tienlen_data import DataConfig, config_of, read_rounds, write_data
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.packed import pack
 from tienlen_env.extras import MissingExtraError
+from tienlen_env.single.base import round_type
 from tienlen_train.cli import main as tienlen
 
 
@@ -95,6 +97,21 @@ def test_columns_say_what_the_engine_says(tmp_path):
     card = (tmp_path / "README.md").read_text()
     assert card.startswith("---\npretty_name: ")
     assert all(f"| `{name}` |" in card for name in [*decisions, *rounds, *batch.layout])
+    # `load_dataset(folder)` takes the decisions, without the name of a configuration.
+    assert "- config_name: decisions\n  data_files: decisions/*.parquet\n  default: true\n" in card
+
+
+@needs_pyarrow
+def test_names_of_files_cannot_change_the_card(tmp_path):
+    records = tmp_path / "![x](javascript:1) <img src=x onerror=hit()> |.txt"
+    played = round_type(DataConfig().variant)("cardgames", 1)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    records.write_text(played.record() + "\n")
+    write_data(DataConfig(records=str(records)), tmp_path / "data")
+    card = (tmp_path / "data" / "README.md").read_text().partition("Settings:")[0]
+    assert [sign for sign in ("![", "](", "<img", "|") if sign in card] == []
+    assert records.name in html.unescape(card)
 
 
 @needs_pyarrow
