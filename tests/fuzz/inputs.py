@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import io
 import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,24 +28,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.fuzz.__main__ import fuzz
+from tests.fuzz.files import FROZEN, FaultError, one_file
 from tests.fuzz.members import public_members
 from tests.needs import FOLDERS
-from tienlen_agents.arena.store import ChunkStore
 from tienlen_agents.external.messages import Failure, play_requests, read_message, validate_answer
-from tienlen_agents.networks.network import read_policy
 from tienlen_env.errors import NotationError, TienLenError
-from tienlen_env.games.registry import get_rules
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.session import Session
 from tienlen_table.server import messages
 from tienlen_table.server.messages import MessageError
-from tienlen_table.server.store import Store, StoreError
 from tienlen_train.cli import Group, all_commands, main as tienlen
-from tienlen_train.ppo import PPOConfig
-from tienlen_train.runs import RunError, RunFolder
 
 ROOT: Final = Path(__file__).parents[2]
-FROZEN: Final = ROOT / "tests" / "frozen"
 STATE: Final = ROOT / "build" / "fuzz.json"
 ODD: Final = (
     "", " ", "-1", "0", "1", "007", "1e9", "nan", "inf", str(2**63), str(-(2**63) - 1), "9" * 400, "x" * 3000,
@@ -57,10 +49,6 @@ ODD: Final = (
 )  # fmt: skip
 
 
-class FaultError(Exception):
-    """An input was not refused as it should be."""
-
-
 def changed_text(draw: random.Random, text: str) -> str:
     """A text with some characters changed, cut, doubled or put in."""
     for _ in range(draw.choice((1, 1, 2, 5))):
@@ -68,23 +56,6 @@ def changed_text(draw: random.Random, text: str) -> str:
         end = min(len(text), at + draw.choice((0, 1, 1, 3, 20)))
         text = text[:at] + draw.choice((*ODD, text[at:end] * 2, chr(draw.randrange(1, 0x2FF)))) + text[end:]
     return text
-
-
-def changed_bytes(draw: random.Random, data: bytes) -> bytes:
-    """Bytes with some of them changed, cut or put in."""
-    found = bytearray(data)
-    for _ in range(draw.choice((1, 1, 1, 3, 30))):
-        at = draw.randrange(len(found) + 1)
-        match draw.randrange(4):
-            case 0 if at < len(found):
-                found[at] ^= 1 << draw.randrange(8)
-            case 1:
-                del found[at : at + draw.choice((1, 8, 1000))]
-            case 2:
-                found[at:at] = draw.randbytes(draw.choice((1, 8, 100)))
-            case _:
-                del found[at:]
-    return bytes(found)
 
 
 # ---------------------------------------------------------------- messages and records
@@ -165,75 +136,6 @@ def one_record(draw: random.Random) -> None:
     words = line.split(" ")
     with contextlib.suppress(NotationError):
         BaseRound.from_record(changed_text(draw, " ".join(words[: draw.choice((3, 6, 9, 12, 999))])))
-
-
-# ---------------------------------------------------------------- files
-
-
-def read_run(path: Path) -> None:
-    """A folder of training as `tienlen train --resume` reads it."""
-    settings = json.loads((FROZEN / "ppo" / "config.json").read_text())["config"]
-    known = {field.name for field in dataclasses.fields(PPOConfig)}
-    config = PPOConfig(**{name: value for name, value in settings.items() if name in known})
-    with RunFolder(path, config, get_rules("cardgames"), resume=True) as folder:
-        folder.load_checkpoint()
-        folder.begin_new_metrics(1)
-
-
-def read_chunks(path: Path) -> None:
-    """A match as `tienlen match --out` reads it."""
-    header = json.loads((FROZEN / "match" / "chunks.jsonl").read_bytes().splitlines()[0])
-    del header["schema"]
-    with contextlib.closing(ChunkStore(path / "chunks.jsonl", header)):
-        pass
-
-
-def read_games(path: Path) -> None:
-    """The games of a server."""
-    store = Store(path / "games.sqlite")
-    try:
-        store.find("x")
-    finally:
-        store.close()
-
-
-def read_network(path: Path) -> None:
-    """A policy."""
-    read_policy(path / "policy.safetensors")
-
-
-Errors = type[Exception] | tuple[type[Exception], ...]
-READERS: Final[dict[str, tuple[str, Callable[[Path], None], Errors]]] = {
-    "ppo/policy.safetensors": ("policy.safetensors", read_network, ValueError),
-    "ppo/config.json": ("config.json", read_run, RunError),
-    "ppo/metrics.jsonl": ("metrics.jsonl", read_run, RunError),
-    "ppo/checkpoints/000003.pt": ("checkpoints/000003.pt", read_run, RunError),
-    "match/chunks.jsonl": ("chunks.jsonl", read_chunks, ValueError),
-    "games.sqlite": ("games.sqlite", read_games, (ValueError, StoreError)),
-}
-
-
-@cache
-def good_file(name: str) -> bytes:
-    """A file that can be read."""
-    if name != "games.sqlite":
-        return (FROZEN / name).read_bytes()
-    with tempfile.TemporaryDirectory() as folder:
-        Store(Path(folder) / name).close()
-        return (Path(folder) / name).read_bytes()
-
-
-def one_file(draw: random.Random) -> None:
-    """A file with some bytes changed."""
-    source = draw.choice(list(READERS))
-    name, read, expected = READERS[source]
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        path = Path(folder)
-        if source.startswith("ppo/"):
-            shutil.copytree(FROZEN / "ppo", path, dirs_exist_ok=True)
-        path.joinpath(name).write_bytes(changed_bytes(draw, good_file(source)))
-        with contextlib.suppress(expected), contextlib.redirect_stderr(io.StringIO()):
-            read(path)
 
 
 # ---------------------------------------------------------------- command lines

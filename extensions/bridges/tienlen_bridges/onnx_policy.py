@@ -213,7 +213,8 @@ def _session_of(data: bytes) -> Any:
     options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # the arena has a process a core
     options.log_severity_level = 4  # errors are raised, not printed
-    return InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    # Its fallback prints, and tries the same once more.
+    return InferenceSession(data, options, providers=["CPUExecutionProvider"], enable_fallback=0)
 
 
 class OnnxAgent(NetworkPlayer):

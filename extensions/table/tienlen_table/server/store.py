@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tienlen_agents.files import locked
+from tienlen_agents.files import locked, refusing
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS games (
@@ -135,12 +135,12 @@ class Store:
             raise
 
     def _open(self, path: str | Path) -> None:
-        try:
+        with refusing(f"{path}: not a store of games", StoreError):
             self._file = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
             self._file.execute("PRAGMA foreign_keys = ON")
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
             if version not in range(_VERSION + 1):
-                raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
+                raise ValueError(f"of version {version}, expected {_VERSION}")
             with self._file:  # all or nothing, whenever the server is killed
                 self._file.execute("BEGIN")
                 if version == 1:  # before games of a number of rounds
@@ -151,7 +151,7 @@ class Store:
                     self._file.execute(f"PRAGMA user_version = {_VERSION}")
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
-                raise StoreError(f"{path}: damaged, put back a sound copy ({found})")
+                raise ValueError(f"damaged, put back a sound copy ({found})")
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.executescript(_TABLES)
@@ -160,9 +160,7 @@ class Store:
             missing = sorted(columns_of(fresh) - columns_of(self._file))
             fresh.close()
             if missing:
-                raise StoreError(f"{path}: not a store of games (the column {missing[0]} is missing)")
-        except sqlite3.Error as error:
-            raise StoreError(f"{path}: not a store of games ({error})") from error
+                raise ValueError(f"the column {missing[0]} is missing")
 
     def close(self) -> None:
         """Close the file."""

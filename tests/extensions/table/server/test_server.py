@@ -1067,7 +1067,7 @@ def test_a_store_whose_column_has_another_name_is_an_error(tmp_path: Path) -> No
     with sqlite3.connect(path) as file:
         file.execute("ALTER TABLE tokens RENAME COLUMN digest TO digesT_")
     file.close()
-    with pytest.raises(StoreError, match=r"not a store of games \(the column tokens.digest is missing\)"):
+    with pytest.raises(StoreError, match=r"not a store of games: the column tokens.digest is missing"):
         Store(path)
 
 
