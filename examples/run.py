@@ -4,8 +4,8 @@
     python examples/run.py rllib --iterations 20
 
 It installs ``examples/requirements/<name>.txt`` and this checkout, with the machine code that was compiled in
-it (`make native`), runs ``examples/with_<name>.py``, and removes the environment. Where torch is needed, pip
-takes the CPU build from an index that offers it, else that for CUDA. The exit code is that of the example, 1
+it (`make native`), runs ``examples/with_<name>.py``, and removes the environment. Which torch pip takes,
+``tools/torch_index.py`` chooses and says. The exit code is that of the example, 1
 if pip cannot install these versions, or `NO_INDEX` if pip reaches no package index (no network).
 """
 
@@ -51,6 +51,8 @@ def main(arguments: list[str]) -> int:
         python = str(Path(folder, "bin", "python"))
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+        torch = [python, str(HERE.parent / "tools" / "torch_index.py")]
+        pip += subprocess.run(torch, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         wanted = ["-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)]
         native = {"TIENLEN_NATIVE_FOLDER": str(NATIVE)} if (NATIVE / "loops.json").is_file() else {}
         if subprocess.run([*pip, *wanted], check=False, env={**os.environ, **native}).returncode:
