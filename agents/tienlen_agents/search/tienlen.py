@@ -7,6 +7,7 @@ hold few cards, and the chain mixes fast, they come from the chain.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from tienlen_env.games.common.bits import lowest_index, popcount
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
+from tienlen_env.games.tienlen.hidden import MAX_TRIES, deal_agrees
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -139,6 +141,24 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
     return default if value < 0 else -1
 
 
+def deal_uniformly(decision: Decision, workspace: Workspace, memory: Memory) -> None:
+    """Make a world without regard to card weights the current one."""
+    spec, chain, unseen = workspace.line.spec, memory.chain, memory.numbers[UNSEEN]
+    worlds.deal_unseen(
+        workspace.stream, decision.row, spec, unseen, chain.known, chain.capacity, chain.current
+    )
+
+
+def deal_by_weights(decision: Decision, workspace: Workspace, memory: Memory) -> None:
+    """Make a world by the card weights the current one; one without them if none is found that agrees."""
+    chain, row = memory.chain, decision.row
+    for _ in range(MAX_TRIES):
+        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
+        if deal_agrees(row, workspace.line.spec, row[R.TURN], chain.current):
+            return
+    deal_uniformly(decision, workspace, memory)
+
+
 @noinline
 def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
     """Determine the known locations of unseen cards, and replay the round.
@@ -155,18 +175,19 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
         replay.cache[i] = 0
     replay.chain_stats[worlds.QUERIES] = 0
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
-    worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
+    memory.numbers[UNSEEN] = unseen
+    deal_uniformly(decision, workspace, memory)
     tienlen_beliefs.set_beliefs(
-        decision.row, decision.card_weights, line.spec[S.NUM_PLAYERS], unseen, chain.capacity, memory.beliefs
+        decision.row, decision.card_weights, line.spec, unseen, chain.capacity, memory.beliefs
     )
     is_weighted = memory.beliefs.sizes[IS_SET] != 0
     if is_weighted:
-        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
+        deal_by_weights(decision, workspace, memory)
     num_events = 0
     num_held = popcount(unseen) - chain.capacity[R.UNDEALT]
     if options.inference > 0 and unseen != 0 and (not is_weighted or num_held <= BELIEF_CARDS):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
-    memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = unseen, num_events, 0
+    memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = num_events, 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
@@ -183,9 +204,9 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     chain, replay, line = memory.chain, memory.replay, workspace.line
     unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
     if num_events == 0 and memory.beliefs.sizes[IS_SET] != 0:
-        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
+        deal_by_weights(decision, workspace, memory)
     elif num_events == 0:
-        worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
+        deal_uniformly(decision, workspace, memory)
     else:
         num_steps = replay.chain_stats[1]
         if memory.numbers[NUM_DRAWN] == 0:
@@ -196,15 +217,17 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
-                workspace.stream, unseen, chain, burn_in, log_factor(options), line, replay, memory.beliefs
-            )
+                workspace.stream, decision.row, chain, burn_in, log_factor(options), line, replay,
+                memory.beliefs,
+            )  # fmt: skip
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
-            workspace.stream, unseen, chain, num_steps, log_factor(options), line, replay, memory.beliefs
-        )
+            workspace.stream, decision.row, chain, num_steps, log_factor(options), line, replay,
+            memory.beliefs,
+        )  # fmt: skip
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
@@ -213,12 +236,10 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
 @noinline
 def restart(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
     """Start a new chain from a new deal."""
-    chain, beliefs = memory.chain, memory.beliefs
-    if beliefs.sizes[IS_SET] != 0:
-        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, beliefs, chain.current)
+    if memory.beliefs.sizes[IS_SET] != 0:
+        deal_by_weights(decision, workspace, memory)
     else:
-        unseen = memory.numbers[UNSEEN]
-        worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
+        deal_uniformly(decision, workspace, memory)
     memory.numbers[NUM_DRAWN] = 0
     memory.replay.chain_stats[worlds.QUERIES] = 0
 
@@ -241,6 +262,8 @@ def next_world(
         deals.first_deal(unseen, chain.capacity, world)
     else:
         deals.next_deal(unseen, world)
+    if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], world):
+        return -inf
     if memory.beliefs.sizes[IS_SET] != 0:
         log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, world)
     if memory.numbers[NUM_EVENTS] != 0:

@@ -15,12 +15,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.search.randomness import random_word
-from tienlen_env.games.common.arrays import FloatArray, IntArray, Row
+from tienlen_env.games.common.arrays import FloatArray, IntArray, Row, Spec
 from tienlen_env.games.common.bits import lowest_index, shift_right, wrap
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
+from tienlen_env.games.tienlen.hidden import impossible_cards
 
 NUM_OWNERS: Final = 3
 # Entries of `Beliefs.sizes` after the numbers of the owners.
@@ -64,7 +65,7 @@ def new_beliefs(num_locations: int, hand_size: int) -> Beliefs:
 
 @noinline
 def set_beliefs(
-    row: Row, card_weights: FloatArray, num_players: int, unseen: int, capacity: Row, beliefs: Beliefs
+    row: Row, card_weights: FloatArray, spec: Spec, unseen: int, capacity: Row, beliefs: Beliefs
 ) -> None:
     """Prepare to draw.
 
@@ -74,13 +75,13 @@ def set_beliefs(
     Args:
         row: the state.
         card_weights: float64 (P - 1, C), or (0, 0), see `tienlen_agents.search.interface.Decision`.
-        num_players: P.
+        spec: the variant.
         unseen: the cards whose location is unknown.
         capacity: int64 (locations,), how many of them each location has.
         beliefs: written.
     """
     owners, sizes, cards, weights, logs, totals = beliefs
-    last = NUM_OWNERS - 1
+    last, num_players = NUM_OWNERS - 1, spec[S.NUM_PLAYERS]
     for k in range(NUM_OWNERS):
         owners[k], sizes[k] = -1, 0
     num_owners = 0
@@ -114,6 +115,8 @@ def set_beliefs(
             if owners[k] >= 0:
                 after = wrap(owners[k] - row[R.TURN] + num_players, num_players)
                 weight = card_weights[after - 1, card] if owners[k] != R.UNDEALT else 1.0
+                if owners[k] != R.UNDEALT and impossible_cards(row, spec, owners[k]) >> card & 1:
+                    weight = 0.0
             weights[num_cards, k] = weight
             largest = max(largest, weight)
         for k in range(NUM_OWNERS):

@@ -1,8 +1,8 @@
 """Worlds of Tiến lên: deals of the unseen cards that are consistent with the public information.
 
 **Certain facts.** Each opponent holds a known number of the unseen cards. With two or three players the
-undealt cards are unseen too; if the round was opened with the lowest card dealt, no hand has a lower card
-(RULES.md 1.3), so all lower cards are undealt.
+undealt cards are unseen too. What else all players know is `tienlen_env.games.tienlen.hidden`'s matter: a
+world that disagrees with it is impossible.
 
 **Inference.** Each opponent is modelled as `heuristic`. The public plays are replayed: for
 each past decision of an opponent, the hand that the world assigns now, with the cards played since then put
@@ -44,6 +44,14 @@ from tienlen_env.games.common.bits import (
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
+from tienlen_env.games.tienlen.hidden import (
+    MAX_TRIES,
+    cards_below_all,
+    deal_agrees,
+    impossible_cards,
+    most_left,
+    next_to_deal,
+)
 from tienlen_env.games.tienlen.suited import suited_action_of
 
 NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row
@@ -120,26 +128,48 @@ def known_cards(row: Row, spec: Spec, known: Row, capacity: Row) -> int:
     capacity[R.UNDEALT] = popcount(unseen)
     for seat in range(num_players):
         capacity[R.UNDEALT] -= capacity[seat]
-    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
-    if is_opened and (played != 0 or row[R.REQUIRED_CARD] != 0):
-        lower = unseen & ((seen & -seen) - 1)
-        # If they are more than the undealt cards, the leader was given, and nothing is known of them.
-        if popcount(lower) <= capacity[R.UNDEALT]:
-            known[R.UNDEALT] = lower
-            capacity[R.UNDEALT] -= popcount(lower)
-            unseen ^= lower
+    known[R.UNDEALT] = cards_below_all(row, spec, turn)
+    capacity[R.UNDEALT] -= popcount(known[R.UNDEALT])
+    unseen ^= known[R.UNDEALT]
     return unseen
 
 
+def deal_hands(stream: Row, row: Row, spec: Spec, unseen: int, out: Row) -> bool:
+    """Deal the unseen cards to the other hands as `hidden.deal_others` does; False: the draw is refused."""
+    seats, before, rest = (1 << spec[S.NUM_PLAYERS]) - 1 & ~(1 << row[R.TURN]), 0, unseen
+    while seats != 0:
+        seat = next_to_deal(row, spec, seats, unseen)
+        size = popcount(row[R.HAND + seat])
+        own = rest & ~impossible_cards(row, spec, seat)
+        num, most = popcount(own), most_left(row, spec, before, seat, unseen)
+        if num < size:
+            return False
+        if num < most:
+            for i in range(size):
+                if draw_below(stream, most - i) >= num - i:
+                    return False
+        out[seat] = draw_cards(stream, own, size)
+        rest &= ~out[seat]
+        before |= 1 << seat
+        seats ^= 1 << seat
+    return True
+
+
 @noinline
-def deal_unseen(stream: Row, unseen: int, known: Row, capacity: Row, out: Row) -> None:
-    """Deal the unseen cards to the locations, uniformly over all deals, into `out` (5,)."""
+def deal_unseen(stream: Row, row: Row, spec: Spec, unseen: int, known: Row, capacity: Row, out: Row) -> None:
+    """Deal the unseen cards to the locations, uniformly over all deals that agree, into `out` (5,)."""
+    is_dealt = False
+    for _ in range(MAX_TRIES):
+        for location in range(NUM_LOCATIONS):
+            out[location] = known[location]
+        is_dealt = deal_hands(stream, row, spec, unseen, out) and deal_agrees(row, spec, row[R.TURN], out)
+        if is_dealt:
+            break
+    rest = unseen
     for location in range(NUM_LOCATIONS):
-        out[location] = known[location]
-    for location in range(NUM_LOCATIONS):
-        cards = draw_cards(stream, unseen, capacity[location])
-        out[location] |= cards
-        unseen ^= cards
+        if location == R.UNDEALT or not is_dealt:
+            out[location] = known[location] | draw_cards(stream, rest, capacity[location])
+        rest &= ~out[location]
 
 
 # ---------------------------------------------------------------- inference
@@ -202,10 +232,8 @@ def replay_round(row: Row, history: IntArray, world: Row, line: Rollout, replay:
         now[R.HAND + seat] = world[seat] | row[R.PLAYED + seat]
     now[R.UNDEALT] = world[R.UNDEALT]
     kernels.begin_round(now, spec, (first >> R.HISTORY_SEAT_SHIFT) - 1)
-    lowest = (total | row[R.HAND + row[R.TURN]]) & -(total | row[R.HAND + row[R.TURN]])
-    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
-    if is_opened and first & lowest != 0:
-        now[R.REQUIRED_CARD] = lowest
+    if row[spec[S.EXTRA] + R.BEGUN] != 0 and spec[S.OPENING_PLAY] > 0:
+        now[R.REQUIRED_CARD] = first & FULL & -(first & FULL)
     for event in range(num_events):
         now = record[event]
         entry = history[num_events - 1 - event]
@@ -308,7 +336,7 @@ def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple
 @noinline
 def mcmc_steps(
     stream: Row,
-    unseen: int,
+    row: Row,
     chain: Chain,
     num_steps: int,
     log_factor: float,
@@ -320,7 +348,7 @@ def mcmc_steps(
 
     Args:
         stream: of random numbers.
-        unseen: the cards that may move.
+        row: the state; of the other hands only the numbers of cards are read.
         chain: its state.
         num_steps: proposals to make.
         log_factor: ``log(1 - inference)``, below 0.
@@ -329,6 +357,9 @@ def mcmc_steps(
         beliefs: card weights, if there are any.
     """
     current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
+    unseen = 0
+    for location in range(NUM_LOCATIONS):
+        unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
         one, two = propose_swap(stream, unseen, current, proposal)
         if one < 0:
@@ -346,6 +377,6 @@ def mcmc_steps(
         if of_one > limit:
             continue
         of_two = num_deviations(line, replay, two, proposal[two], limit - of_one)
-        if of_one + of_two <= limit:
+        if of_one + of_two <= limit and deal_agrees(row, line.spec, row[R.TURN], proposal):
             current[one], current[two] = proposal[one], proposal[two]
             deviations[one], deviations[two] = of_one, of_two

@@ -176,6 +176,23 @@ def test_a_resampled_state_has_the_same_information_and_other_cards(name):
     assert changed > 20
 
 
+@pytest.mark.parametrize("name", ["south", "north"])
+def test_a_resampled_state_has_no_hand_that_had_to_declare(name):
+    """An instant win is declared before the first turn, so later nobody has had one (4.12)."""
+    rng, game, seen = np.random.default_rng(8), load("tienlen", rules=name), 0
+    for _ in range(30):
+        state = deal(game.new_initial_state(), rng)
+        if state.batch.state.must_declare[0]:
+            continue
+        for player in range(4):
+            for _ in range(10):
+                hands = state.resample_from_infostate(player, rng.random).at.hands
+                again = round_type(PRESETS[name]).from_hands(PRESETS[name], hands)
+                assert not again.view().declares
+                seen += 1
+    assert seen > 600
+
+
 def test_every_deal_of_a_small_deck_is_one_outcome_and_a_whole_deck_comes_card_by_card():
     state = load("tienlen", rules="mini").new_initial_state()
     assert len(state.chance_outcomes()) == 560

@@ -245,6 +245,28 @@ def test_the_opening_leaves_lower_cards_in_no_hand() -> None:
     assert chi_square(held.values(), cells) < 3
 
 
+def test_a_given_leader_who_plays_a_high_card_may_hold_any_lower_one() -> None:
+    """Two players and undealt cards: the lead of the 2♥ was no opening, so the true hand stays possible."""
+    batch = Batch("cardgames", 1, num_players=2, backend="python")
+    batch.deal([5], leader=0)
+    batch.step([batch.action_table.classify(parse_cards("2h"))])
+    lowest = min(format_cards(int(batch.state.hands[0, 0])).split(), key=parse_cards)
+    held = sum(bool(resampled(batch, 0, 1, key)[0] & parse_cards(lowest)) for key in range(300))
+    assert 60 < held < 140, f"12 of 38 unseen cards: {lowest} in {held} of 300 deals"
+
+
+def test_who_had_to_play_the_highest_single_holds_no_higher_one() -> None:
+    rules = replace(get_rules("cardgames", 3), last_card_duty="highest")
+    batch = Batch(rules, 1, backend="python")
+    hands = ["4s 4c 5c 6s 9s", "7c", "8c 8d Kd As 2h"]
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
+    batch.step([batch.action_table.classify(parse_cards("9s"))])
+    for key in range(300):
+        row = resampled(batch, 0, 2, key)
+        assert row[0] < parse_cards("9s")
+        assert row[0].bit_count() == 4
+
+
 @pytest.mark.parametrize("preset", ["cardgames", "thirteens"])
 def test_the_searches_sample_the_same_deals(preset: str) -> None:
     """Without inference, how often each seat holds each card agrees with the kernel."""

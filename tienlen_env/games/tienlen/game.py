@@ -13,7 +13,7 @@ from tienlen_env.games.common.cards import NUM_CARDS, format_cards
 from tienlen_env.games.common.dealing import check_disjoint
 from tienlen_env.games.common.facts import climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
-from tienlen_env.games.tienlen import actions, explain, kernels, observe, payments, state
+from tienlen_env.games.tienlen import actions, explain, hidden, kernels, observe, payments, state
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
@@ -89,7 +89,7 @@ TIENLEN: Final = Game[Rules, ActionTable](
         observe=observe.observe,
         observe_all=observe.observe_all,
         legal=kernels.LEGAL_KERNELS,
-        resample_hidden=kernels.resample_hidden,
+        resample_hidden=hidden.resample_hidden,
     ),
     build_spec=build_spec,
     build_table=actions.build_action_table,

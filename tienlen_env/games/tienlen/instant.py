@@ -119,15 +119,22 @@ def instant_top(
 
 
 @noinline
-def find_instant_winner(row: Row, spec: Spec, is_first: int) -> int:
-    """The seat with the best instant win of the hands in a row, or -1."""
+def find_instant_winner(row: Row, hands: Row, spec: Spec, is_first: int) -> int:
+    """The seat with the best instant win among hands as they were dealt, or -1.
+
+    Args:
+        row: the cards that each seat has played.
+        hands: the cards that each seat holds, by seat; a row begins with them.
+        spec: the variant.
+        is_first: see `instant_top`.
+    """
     winner = -1
     k = 0
     while winner < 0 and spec[S.INSTANT_WINS + k] != 0:
         best = 0
         for seat in range(spec[S.NUM_PLAYERS]):
             top = instant_top(
-                row[R.HAND + seat],
+                hands[seat] | row[R.PLAYED + seat],
                 spec[S.INSTANT_WINS + k],
                 spec[S.SUITS_BIND],
                 spec[S.QUAD_IS_TWO_PAIRS],

@@ -26,7 +26,6 @@ from tienlen_env.games.common.bits import (
     shift_left,
     squeeze,
 )
-from tienlen_env.games.common.dealing import redeal_others
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.tienlen import payments as pay, spec as S, state as R
@@ -39,7 +38,7 @@ from tienlen_env.games.tienlen.endings import (
     win_with_last_three,
 )
 from tienlen_env.games.tienlen.instant import find_instant_winner
-from tienlen_env.games.tienlen.last_card import HIGHEST, PAYS, keep_highest_single, next_seat, note_single
+from tienlen_env.games.tienlen.last_card import HIGHEST, NO_DUTY, keep_highest_single, next_seat, note_single
 from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suited_lead_actions, chain_of
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
@@ -84,37 +83,6 @@ def deal(row: Row, spec: Spec) -> None:
 
 
 @noinline
-def resample_hidden(row: Row, spec: Spec, seat: int, key: int) -> None:
-    """Deal the cards that a seat cannot see anew, uniformly among the deals that agree with what is public.
-
-    Public are the plays, the sizes of hands, and the opening: the lowest card dealt is played in the first
-    play, or the seat to act holds it, so lower cards are in no hand (1.3). That a seat has declared no
-    instant win (4.12) is not used.
-    """
-    num_players, required = spec[S.NUM_PLAYERS], row[R.REQUIRED_CARD]
-    hand, played, num_held = row[R.HAND + seat], 0, 0
-    for other in range(num_players):
-        played |= row[R.PLAYED + other]
-        num_held += popcount(row[R.HAND + other]) if other != seat else 0
-    pool = spec[S.DECK] & ~(hand | played | required)
-    lowest = hand | played | required
-    num_undealt = popcount(spec[S.DECK] & ~(hand | played)) - num_held
-    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
-    if is_opened and (played | required) != 0:
-        lower = pool & ((lowest & -lowest) - 1)
-        # If they are more than the undealt cards, the leader was given, and nothing is known of them.
-        pool ^= lower if popcount(lower) <= num_undealt else 0
-    holder, kept = R.HAND + row[R.TURN], required & ~hand
-    row[holder] ^= kept
-    redeal_others(row, R.HAND, num_players, seat, pool, key)
-    row[holder] |= kept
-    row[R.UNDEALT] = spec[S.DECK] & ~played
-    for other in range(num_players):
-        row[R.UNDEALT] &= ~row[R.HAND + other]
-    row[R.KEY] = key
-
-
-@noinline
 def begin_game(row: Row, spec: Spec, key: int, game_round: int, leader: int) -> None:
     """Start a game (or a single round) from a key, its round and who leads (see `begin_round`)."""
     row[R.KEY] = key
@@ -143,7 +111,7 @@ def begin_round(row: Row, spec: Spec, leader: int) -> None:
         row[R.PLACE + seat] = -1
     for column in range(spec[S.PLAY_SUMMARY], spec[S.ROW_SIZE]):
         row[column] = 0
-    row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
+    row[spec[S.EXTRA] + R.BEGUN] = 0
     row[R.REQUIRED_CARD] = 0
     is_first = leader < 0
     if is_first:
@@ -152,6 +120,7 @@ def begin_round(row: Row, spec: Spec, leader: int) -> None:
         for seat in range(num_players):
             if row[R.HAND + seat] & opening:
                 leader = seat
+        row[spec[S.EXTRA] + R.BEGUN] = R.BY_DEAL | (1 + leader)
         if spec[S.OPENING_PLAY] > 0:
             row[R.REQUIRED_CARD] = opening
     row[R.LIVE] = (1 << num_players) - 1
@@ -168,13 +137,16 @@ def begin_effects(row: Row, spec: Spec, is_first: bool) -> None:
     extra = spec[S.EXTRA]
     if spec[S.REJOIN_TWOS]:
         row[extra + R.TWOS_IN_TRICK] = 0
+    for column in range(spec[S.DUTY], spec[S.PLAY_SUMMARY]):
+        row[column] = 0
     if spec[S.HAS_PAYMENTS] or spec[S.INSTANT_WINS] != 0:
         for column in range(extra, extra + R.IS_NEW):
             row[column] = 0
         row[extra + R.IS_NEW] = 1
-        winner = find_instant_winner(row, spec, 1 if is_first else 0)
+        winner = find_instant_winner(row, row, spec, 1 if is_first else 0)
         if winner >= 0:
             row[extra + R.MUST_DECLARE] = 1
+            row[extra + R.BEGUN] &= R.BY_DEAL  # nobody learns who would have opened
             row[R.REQUIRED_CARD] = 0
             clear_table(row, winner)
 
@@ -586,7 +558,7 @@ def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, reward
         declare(row, spec, rewards)
         end_round(row, spec, rewards)
         return True
-    if spec[S.LAST_CARD_DUTY] == PAYS:
+    if spec[S.LAST_CARD_DUTY] != NO_DUTY:
         note_single(row, spec, actions, action)
     if spec[S.REJOIN_TWOS] and 1 <= actions[action * S.ACTION_FIELDS + S.CLASS] <= 4:
         row[extra + R.TWOS_IN_TRICK] = 1

@@ -9,7 +9,8 @@ from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowe
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import spec as S, state as R
 
-HIGHEST: Final = 1  # values of `spec.LAST_CARD_DUTY`
+NO_DUTY: Final = 0  # values of `spec.LAST_CARD_DUTY`
+HIGHEST: Final = 1
 PAYS: Final = 2
 _SINGLES: Final = FULL << 1  # in every variant the singles are the actions 1..52, by their cards
 _TWOS: Final = 15 << 48
@@ -44,27 +45,37 @@ def keep_highest_single(row: Row, spec: Spec) -> None:
         row[R.LEGAL] ^= singles ^ 1 << highest_index(singles)
 
 
+def higher_singles(row: Row, spec: Spec, actions: ActionFields, action: int) -> int:
+    """The higher cards that the seat to act might legally play instead of a single (mask)."""
+    table = row[R.TABLE]
+    higher: int = FULL & FULL << (actions[action * S.ACTION_FIELDS + S.TOP] + 1)
+    if spec[S.SUITS_BIND] and table != 0:
+        higher &= LOWEST_SUIT << (actions[table * S.ACTION_FIELDS + S.TOP] & 3) | _TWOS
+    return higher
+
+
 @noinline
 def note_single(row: Row, spec: Spec, actions: ActionFields, action: int) -> None:
-    """Before a play: find out whether it makes a seat liable, and whether it may do so later.
+    """Before a play: keep what it tells of its player's hand, and what it may tell later.
 
-    What the row keeps until the next play is public: the cards that would have been legal and higher. Whether
-    the player holds one of them is looked up when the next player goes out.
+    Under "highest" a single shows that its player holds no higher one. Under "pays" the higher ones are kept
+    until the next play, for who goes out on it: whether the player holds one of them is looked up then.
     """
-    extra, seat, at = spec[S.EXTRA], row[R.TURN], action * S.ACTION_FIELDS
-    noted = row[extra + R.UNDERPLAYED]
-    row[extra + R.UNDERPLAYED] = 0
-    if actions[at + S.WIDTH] != 1 or actions[at + S.LENGTH] != 1:
+    seat, at, duty = row[R.TURN], action * S.ACTION_FIELDS, spec[S.DUTY]
+    is_single = actions[at + S.WIDTH] == 1 and actions[at + S.LENGTH] == 1
+    is_noted = is_single and row[R.REQUIRED_CARD] == 0
+    other = seat_with_last_card(row, spec, seat) if is_noted else -1
+    higher = higher_singles(row, spec, actions, action) if other >= 0 else 0
+    if spec[S.LAST_CARD_DUTY] == HIGHEST:
+        row[duty + R.EXCLUDED + seat] |= higher
         return
-    table = row[R.TABLE]
+    extra, owner = spec[S.EXTRA], row[R.OWNER]
+    noted = row[extra + R.UNDERPLAYED]
+    row[extra + R.UNDERPLAYED] = higher | (1 + other) << 52
     goes_out = popcount(row[R.HAND + seat]) == 1
-    if table != 0 and goes_out and row[R.NUM_FIRST] == 0 and noted >> 52 == 1 + seat:
-        is_underplayed = row[R.HAND + row[R.OWNER]] & noted & FULL != 0
-        row[extra + R.LIABLE] = 1 + row[R.OWNER] if is_underplayed else 0
-    other = seat_with_last_card(row, spec, seat)
-    if other >= 0 and row[R.REQUIRED_CARD] == 0:
-        higher = FULL & FULL << (actions[at + S.TOP] + 1)
-        if spec[S.SUITS_BIND] and table != 0:
-            same = actions[table * S.ACTION_FIELDS + S.TOP] & 3
-            higher &= LOWEST_SUIT << same | _TWOS
-        row[extra + R.UNDERPLAYED] = higher | (1 + other) << 52
+    if is_single and row[R.TABLE] != 0 and goes_out and row[R.NUM_FIRST] == 0 and noted >> 52 == 1 + seat:
+        if row[R.HAND + owner] & noted & FULL != 0:
+            row[extra + R.LIABLE] = 1 + owner
+            row[duty + R.HELD_ONE_OF] = noted & FULL & ~row[R.PLAYED + owner]
+        else:
+            row[duty + R.EXCLUDED + owner] |= noted & FULL

@@ -30,7 +30,7 @@ from tienlen_env.games.common.spec import (
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.layout import num_cards_left_bits, num_score_bits, observation_layout
 from tienlen_env.games.tienlen.rules import QUAD, InstantWin, Prices, Rules, Shape
-from tienlen_env.games.tienlen.state import EXTRA_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
+from tienlen_env.games.tienlen.state import DUTY_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
 
 Reward = Literal["points", "zero_sum", "win", "cards", "payments"]
 
@@ -94,6 +94,7 @@ DECK = setting()  # the cards in play (mask); all others are out of play from th
 CARDS_EACH = setting()  # cards dealt to each seat
 PAY_FIRST = setting()  # units of each other seat to the first
 LAST_CARD_DUTY = setting()  # 0 none, 1 highest, 2 pays
+DUTY = setting()  # column where the columns of that duty begin
 CARDS_LEFT_BITS = setting()  # observation: bits of the unary number of cards of a seat
 SPEC_SIZE: Final = setting.size
 
@@ -160,6 +161,7 @@ def _tables(
     spec[NUM_KEPT] = max(history, history_length)
     spec[EXTRA] = LEGAL + words + 1
     spec[PLAY_SUMMARY] = spec[EXTRA] + num_extra_columns(rules)
+    spec[DUTY] = spec[PLAY_SUMMARY] - (DUTY_SIZE if rules.last_card_duty != "none" else 0)
     spec[HISTORY] = spec[PLAY_SUMMARY] + (PLAY_SUMMARY_SIZE if spec[NUM_KEPT] else 0)
     spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
     spec[NUM_ROUNDS] = num_rounds
@@ -225,7 +227,7 @@ def _tables(
 def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> None:
     """The settings of instant wins, payments and other ends of a round."""
     spec[PLAY_HAS_EFFECTS] = (
-        rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) == EXTRA_SIZE
+        rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) >= DUTY_SIZE
     )
     is_bound = rules.last_card_duty == "highest"
     spec[HAS_OTHER_LEADS] = rules.suits_bind or is_bound or bool(rules.instant_wins)

@@ -6,8 +6,9 @@ lines; across the batch each column is an array of its own (a struct of arrays o
     0          8           16        20                     31            32+W      32+W+E      45+W+E
     | hands .. | played .. | scores  | table, turn, flags.. | legal W + 1 | extra E | record 13 | history K |
 
-W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
-can be written without asking whether it reaches the next word), E the number of columns that only some
+W is the number of 64-bit words of the legal-action mask. One more word lies behind them, so that a group of
+actions can be written without asking whether it reaches the next word; no bit of it is ever set in this way,
+so it holds how the round began (`BEGUN`). E is the number of columns that only some
 variants have (`num_extra_columns`), K the length of the stored history. The record is the play summary
 (`update_play_summary`), which exists if K is not 0. Sets of seats ("seat masks") have bit ``seat`` set.
 """
@@ -54,6 +55,11 @@ NUM_RANKS: Final = 13
 LAST_PLAY: Final = 12  # column of the summary, after 3 words for each of 4 seats: the last event with cards
 PLAY_SUMMARY_SIZE: Final = LAST_PLAY + 1
 
+# How the round began, counted from `spec.EXTRA`: 0 with a given leader; else `BY_DEAL`, and 1 + the seat that
+# has, or had, the lowest card dealt, where that is known.
+BEGUN: Final = -1
+BY_DEAL: Final = 8
+
 # Columns of some variants, counted from the first of them (`spec.EXTRA`).
 # 12 chops (a bomb has 4 cards or more), 2 places, and of each loser a stake and the price of its last card;
 # losers with more cards, who have 4 entries at most, leave cards for fewer chops.
@@ -74,6 +80,12 @@ BALANCE = extra(4)  # units that each seat got in this game, less those that it 
 LEDGER = extra(LEDGER_SIZE)  # the payments of the round, 0 behind the last one
 EXTRA_SIZE: Final = extra.size
 
+# Columns of variants with a duty before a last card, counted from the first of them (`spec.DUTY`).
+duty = Fields()
+EXCLUDED = duty(4)  # cards that a seat has shown not to hold (4.34, 4.35)
+HELD_ONE_OF = duty()  # the seat that pays for all has held one or more of these cards (4.35)
+DUTY_SIZE: Final = duty.size
+
 # An entry of the ledger: amount << 8 | cause << 4 | payee << 2 | payer.
 AMOUNT_SHIFT: Final = 8
 CAUSE_SHIFT: Final = 4
@@ -82,10 +94,11 @@ COLUMNS: Final = Columns(HAND, PLACE, SCORE, TURN, KEY, ROUND, LEGAL, HIDDEN, PL
 
 
 def num_extra_columns(rules: Rules) -> int:
-    """E: all columns with payments or instant wins, one where a trick is reopened by 2s alone, else none."""
+    """E: those of payments and instant wins, or the one of tricks that 2s reopen, and those of a duty."""
+    duties = DUTY_SIZE if rules.last_card_duty != "none" else 0
     if rules.has_payments or rules.instant_wins:
-        return EXTRA_SIZE
-    return 1 if rules.rejoin_twos else 0
+        return EXTRA_SIZE + duties
+    return (1 if rules.rejoin_twos else 0) + duties
 
 
 def is_set(cards: int) -> bool:
