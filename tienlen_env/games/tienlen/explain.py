@@ -14,6 +14,7 @@ from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.actions import ActionTable, kind_name
 from tienlen_env.games.tienlen.kernels import action_cards
+from tienlen_env.games.tienlen.last_card import higher_singles
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -48,6 +49,7 @@ OVER, PLAYS_NOTHING, MUST_DECLARE, NONE_TO_DECLARE, PASSES_CARDS, LEADER_PASSES,
 )
 OPENING, OPENING_ALONE, HAS_PASSED, BOMB, BOMB_ON_BOMB, BOMB_ON_LADDER, KIND, KIND_AND_SIZE = range(8, 16)
 LOCKED, OTHER_SUIT, LAST_CARD, NOT_HIGHER, NO_COMBINATION, NO_SUITED_COMBINATION = range(16, 22)
+_SINGLE: Final = 1  # its shape, (width - 1) * 16 + length
 
 
 def reason(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int) -> int:
@@ -93,7 +95,9 @@ def reason(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int)
         return LOCKED
     if actions[at + S.TOP] <= actions[wanted + S.TOP]:
         return NOT_HIGHER
-    return OTHER_SUIT if spec[S.SUITS_BIND] else LAST_CARD
+    # A single that follows in its suit, or a 2, can only be refused for the duty before a last card.
+    is_bound = shape != _SINGLE or cards & higher_singles(row, spec, actions, row[R.TABLE]) == 0
+    return OTHER_SUIT if spec[S.SUITS_BIND] and is_bound else LAST_CARD
 
 
 @lru_cache(maxsize=64)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.tienlen_env.games.tienlen.test_clauses import legal, pairs, play, refused, start
 from tienlen_env.errors import RulesError
-from tienlen_env.games.tienlen.rules import CARDGAMES, NORTH, PRESETS, SOUTH, SOUTH_COUNT, SOUTH_WINNER, Rules
+from tienlen_env.games.tienlen.rules import (
+    CARDGAMES,
+    NORTH,
+    PRESETS,
+    SOUTH,
+    SOUTH_COUNT,
+    SOUTH_WINNER,
+    Rules,
+    deck_of,
+)
 from tienlen_env.single.tienlen import Round
 
 HIGHEST = {
@@ -70,6 +80,33 @@ def test_4_34_a_single_must_be_the_highest(preset: str) -> None:
     other = ("4s 7s As", "3d 4d", "Ks")  # another player has one card
     assert legal(start(rules, *other)) == legal(start(free, *other))
     assert legal(start(rules, "4s 4c 7s As", "Ks")) == {"4s 4c", "As"}, "pairs are free"
+
+
+def test_4_34_is_the_reason_where_suits_bind_too() -> None:
+    hands = ("6c 9c Kd", "3d", "4d 7d", "5c 8d")
+    round_ = play(start(HIGHEST["north"], *hands, leader=3), "5c")
+    refused(round_, "6c", "4.34")
+    refused(round_, "Kd", "4.21")
+
+
+@pytest.mark.parametrize("preset", HIGHEST)
+def test_4_34_is_the_reason_wherever_the_play_is_legal_without_the_duty(preset: str) -> None:
+    """Every refused single of random rounds, in the variant and in the one without the duty."""
+    rules, rng, cited = HIGHEST[preset], np.random.default_rng(1), 0
+    deck = {"deck": deck_of("3456782"), "cards_each": 5}
+    for key in range(6):
+        bound = Round(replace(rules, **deck), key)  # type: ignore[arg-type]
+        free = Round(replace(rules, **deck, last_card_duty="none"), key)  # type: ignore[arg-type]
+        while not bound.is_over:
+            legal_there = set(free.legal_actions())
+            for action in set(range(1, 53)) - set(bound.legal_actions()):
+                clause = bound._why_refused(action, None).clause
+                assert (clause == "4.34") == (action in legal_there), (bound.record(), action, clause)
+                cited += clause == "4.34"
+            action = int(rng.choice(bound.legal_actions()))
+            bound.play(action)
+            free.play(action)
+    assert cited > 3
 
 
 def test_4_34_answers() -> None:
