@@ -208,10 +208,13 @@ class Game:
     ) -> Self:
         """Read the lines that `record` wrote and play them through.
 
+        The last line of a game that goes on is that of its running round. So if the last round is finished,
+        the game is over: it had as many rounds as there are lines, unless it is over by its rules.
+
         Args:
             text: one line per round.
             rules: the variant, needed if the lines have only its digest.
-            num_rounds: of the game; None: as the rules say, but no fewer than there are lines.
+            num_rounds: of the game; None: as the lines say.
             backend: ``"native"``, ``"numba"`` or ``"python"``.
 
         Raises:
@@ -240,4 +243,6 @@ class Game:
                 raise NotationError(f"line {number}: {error.args[0]}", error.column) from error
         if new is None:
             raise NotationError("no rounds", 1)
+        if num_rounds is None and len(new.records) == len(lines) and not new.is_over:
+            new.num_rounds, new.round = len(lines), new._finished[-1]
         return new

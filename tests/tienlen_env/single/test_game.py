@@ -468,3 +468,25 @@ def test_the_text_of_every_play_is_a_move(name: str) -> None:
             assert seat >= 0
             seen.add(str(play))
     assert ("-" in seen) == (game.round.game_name == "tienlen")
+
+
+@pytest.mark.parametrize("name", ["cardgames", "foicica", "south", "thirteens"])
+@pytest.mark.parametrize("num_rounds", [1, 2, 3, 0])
+def test_a_record_says_whether_its_game_is_over(name: str, num_rounds: int) -> None:
+    """A finished game of any number of rounds, of 0 that `end` ends, and the same before its last play."""
+    rng, game = random.Random(num_rounds), Game(name, 5, num_rounds=num_rounds)
+    while not game.is_over:
+        before = game.copy()
+        game.play(rng.choice(game.legal_actions()))
+        if num_rounds == 0 and len(game.records) == 2:
+            assert not Game.from_record(game.record()).is_over
+            game.end()
+    again = Game.from_record(game.record())
+    assert again.is_over
+    assert again.current_seat == -1
+    assert (again.record(), again.scores, again.winner) == (game.record(), game.scores, game.winner)
+    assert again.undo() == game.undo()
+    assert not again.is_over
+    running = Game.from_record(before.record())
+    assert not running.is_over
+    assert running.round.record() == before.round.record()
