@@ -550,6 +550,15 @@ class EndgameAgent:
     def __getnewargs_ex__(self) -> tuple[tuple[Agent], dict[str, int]]:
         return (self.base,), {"nodes": self.nodes}
 
+    @property
+    def seed_key(self) -> str | None:
+        """That of the other agent, if it is in another process (`tienlen_agents.external.seeds`)."""
+        return getattr(self.base, "seed_key", None)
+
+    @seed_key.setter
+    def seed_key(self, key: str) -> None:
+        self.base.seed_key = key  # type: ignore[attr-defined]
+
     def reset(self, seed: int) -> None:
         """Reset the other agent. The endgame search has no state and draws nothing."""
         self.base.reset(seed)

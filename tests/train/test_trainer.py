@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import pickle
@@ -18,7 +19,9 @@ from rich.console import Console
 
 import tienlen_agents
 from tests.high_card import HIGH_CARD
+from tests.strangers import install, notes_of
 from tienlen_agents import arena, files
+from tienlen_agents.external.seeds import hashed_seed
 from tienlen_agents.networks import features
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import NetworkConfig
@@ -474,3 +477,26 @@ def test_a_run_stopped_before_its_policy_is_written_leaves_the_last_one_when_res
     assert found.keys() == wanted.keys()
     for name, weights in wanted.items():
         assert np.array_equal(found[name], weights), name
+
+
+def test_an_opponent_in_another_process_gets_seeds_that_tell_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their key is in the checkpoints, so that a run that goes on is the same."""
+    for name, value in install(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    mine: dict[str, Any] = {"baselines": "stranger:isolate=1", "baseline_share": 0.9, "snapshot_share": 0.0}
+    trainer = a_trainer(0, num_games=4, shards=1, **mine)
+    planned = [trainer.plan(iteration).opponent_seeds[0] for iteration in (1, 2)]
+    trainer.iterate()
+    state = copy.deepcopy(trainer.state())
+    second = trainer.iterate()
+    seeds = {note["seed"] for note in notes_of(tmp_path / "notes") if "seed" in note}
+    assert seeds & {hashed_seed(trainer.seed_key, seed) for seed in planned}
+    assert not seeds & set(planned)
+    again = a_trainer(0, num_games=4, shards=1, **mine)
+    assert again.seed_key != trainer.seed_key
+    again.restore(1, state)
+    assert again.seed_key == trainer.seed_key
+    assert comparable(again.iterate()) == comparable(second)
+    assert "seed_key" not in a_trainer(0).state()

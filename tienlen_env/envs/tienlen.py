@@ -104,9 +104,9 @@ Rewards
 | zero_sum | the points minus their mean: 1.5, 0.5, -0.5, -1.5 |
 | win | +1 for the first place, -1 for any other |
 | cards | when the first player goes out, every other player pays this player 1 per card left in the hand |
-| payments | units got less units paid (RULES.md 4.15): chops when their trick is cleared, all else at the end |
+| payments | units got less units paid: chops when their trick is cleared, all else when the round ends |
 
-`payments` is for rules with payments only. A chop that is open when the round ends is paid then (4.7).
+`payments` is for rules with payments only (RULES.md 4.7, 4.15).
 
 `infos[agent]` always holds the integers ``"place"`` (0 = first, of the last round), ``"score"`` (points of
 the whole game) and ``"units"`` (what was got in payments in the whole game, less what was paid); until the

@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 
 import tienlen_agents
+from tienlen_agents.external.seeds import set_seed_key
 from tienlen_agents.networks.features import Features, Inputs, Reader, features_of
 from tienlen_agents.networks.general import fitted_config, fitted_weights
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, log_softmax, sample
@@ -81,6 +82,7 @@ class RolloutJob:
         policies: the learner (see `LEARNER`) and older policies.
         opponents: agents by their names in `tienlen_agents.load` ...
         opponent_seeds: ... and the seed of each.
+        seed_key: of the seeds of opponents and teachers in other processes; empty if there are none.
         seed: of the policies' draws: entropy of a `numpy.random.SeedSequence` ...
         shard: ... and its spawn key.
         reward: reward scheme.
@@ -104,6 +106,7 @@ class RolloutJob:
     policies: tuple[PolicyWeights, ...]
     opponents: tuple[str, ...] = ()
     opponent_seeds: tuple[int, ...] = ()
+    seed_key: str = ""
     seed: tuple[int, ...] = (0,)
     shard: int = 0
     reward: str = "zero_sum"
@@ -204,6 +207,7 @@ def rollout(job: RolloutJob) -> Trajectories:
     learner = job.policies[LEARNER].config
     policies = [policy_fn(_for_variant(policy, job), rng, job) for policy in job.policies]
     opponents = [copy.deepcopy(_loaded(name)) for name in job.opponents]
+    set_seed_key(opponents, job.seed_key)
     for opponent, seed in zip(opponents, job.opponent_seeds, strict=True):
         opponent.reset(seed)
     trajectories = play_rounds(
@@ -229,6 +233,7 @@ def _teachers(job: RolloutJob) -> Teachers | None:
     # They draw from a sequence of its own: the policies play the same rounds without them.
     seeds = np.random.SeedSequence(job.seed, spawn_key=(job.shard, 1))
     agents = [copy.deepcopy(_loaded(name)) for name in job.teachers]
+    set_seed_key(agents, job.seed_key)
     return Teachers(teachers_of(job.rules, agents), job.teacher_share, np.random.default_rng(seeds))
 
 

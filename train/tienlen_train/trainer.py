@@ -29,6 +29,7 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents import arena
+from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import fitted, generalised
@@ -94,6 +95,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
         pool: the opponents.
+        seed_key: of the seeds of opponents and teachers in other processes; empty if there are none.
         waiting: the plans that have been started and not yet learned.
         last_staleness: iterations between the weights that played last and the learner's.
     """
@@ -144,16 +146,18 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
 
     def _check_agents(self) -> None:
         """Refuse unknown agents here, not in the first rollout, and a variant that no teacher plays."""
-        teachers = self.config.rollout_options().get("teachers", ())
+        teachers, every = self.config.rollout_options().get("teachers", ()), []
         played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
         for option, names in (("baselines", self.pool.baselines), ("teachers", teachers)):
             try:
                 agents = [tienlen_agents.load(name) for name in names]
+                every += agents
                 if option == "teachers" and agents:
                     for rules in played:
                         teachers_of(rules, agents)
             except (ValueError, OSError, WrongGameError) as error:
                 raise ValueError(f"{option}: {error}") from error
+        self.seed_key = seed_key_of(every)
 
     def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
         """What plays on the device of the run; None for the processor."""
@@ -444,6 +448,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
                 policies=policies,
                 opponents=self.pool.baselines,
                 opponent_seeds=plan.opponent_seeds,
+                seed_key=self.seed_key,
                 seed=(config.seed, plan.iteration),
                 shard=shard,
                 reward=variant.reward,
@@ -546,6 +551,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             "cpu_seconds": self.cpu_seconds,
             **self.pool.state(),
             **plans_state(self.waiting),
+            **({"seed_key": self.seed_key} if self.seed_key else {}),
         }
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
@@ -557,6 +563,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.cpu_seconds = float(state["cpu_seconds"])
         self.learner.restore(state)
         self.pool.restore(state)
+        self.seed_key = state.get("seed_key", self.seed_key)
         self.waiting = deque(restored_plans(state, self.pool))
         self.check_finite({})
 

@@ -301,8 +301,10 @@ def _run(command: Command) -> int:
         report = play(num_deals=num_deals, out=settings.out, progress=progress)
     loaded = command.agents() if settings.latency else []
     chosen = {"decisions": settings.latency, "history": settings.history, "seed": settings.seed}
+    is_new = report.seed_key and not settings.seed_key
     report = replace(
         report,
+        command=f"{report.command} --seed-key {report.seed_key}" if is_new else report.command,
         pilot=found,
         latencies=tuple(
             latency(agent, rules, name=name, **chosen)

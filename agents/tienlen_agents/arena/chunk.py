@@ -19,6 +19,7 @@ from numpy.random import SeedSequence
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, Played, by_reason, play_deals
 from tienlen_agents.endgame import can_solve, open_endings, solver_of
+from tienlen_agents.external.seeds import set_seed_key, spread
 from tienlen_env.engine.agent import Agent, AgentCode, View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -47,6 +48,8 @@ class Job:
         blunder_deals: blunders are counted in the first `blunder_deals` deals of the match.
         deals_per_job: deals between two resets of the agents.
         num_records: games of the chunk, the first ones, whose records are kept.
+        seed_key: of the seeds of agents in other processes (`tienlen_agents.external.seeds`); empty: each
+            of them has a key of its own.
     """
 
     lineup: tuple[int, ...]
@@ -59,6 +62,7 @@ class Job:
     blunder_deals: int = 0
     deals_per_job: int = BLOCK_DEALS
     num_records: int = 0
+    seed_key: str = ""
 
 
 class ChunkShape(NamedTuple):
@@ -238,25 +242,28 @@ def play_chunk(
     Raises:
         ValueError: a round has more than `MAX_POINTS` points, or units of payments.
     """
-    for index, agent in enumerate(agents):
-        with AgentCode(agent.name):
-            agent.reset(seed_of(job, index))
     games = games_of(job)
+    deals = {(job.seed, job.first_deal + deal) for deal in range(job.num_deals)}
+    players, owner, number, seats = spread(agents, games.seats, games.num_per_deal, deals)
+    set_seed_key(players, job.seed_key)
+    for player, index, process in zip(players, owner.tolist(), number.tolist(), strict=True):
+        with AgentCode(player.name):
+            player.reset(seed_of(job, index) | process << 32)
     counter = None
     if job.blunder_deals > job.first_deal and can_solve(job.rules):
         num_counted = min(job.blunder_deals - job.first_deal, job.num_deals)
         counter = BlunderCounter(num_counted, games.num_per_deal, len(agents))
     recorder = Recorder(job.rules, games.keys[: job.num_records]) if job.num_records else None
     played = play_deals(
-        agents,
-        games.seats,
+        players,
+        seats,
         games.keys,
         job.rules,
         history=job.history,
         on_step=on_step,
-        on_decisions=counter,
+        on_decisions=None if counter is None else lambda player, *made: counter(int(owner[player]), *made),
         on_plays=recorder,
-    )
+    ).of_owners(owner)
     blunders = np.zeros((0, len(agents), 2), np.int64) if counter is None else counter.counts
     return chunk_of(job, games, played, blunders, () if recorder is None else recorder.records)
 

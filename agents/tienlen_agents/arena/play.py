@@ -62,6 +62,19 @@ class Played(NamedTuple):
     seconds: npt.NDArray[np.float64]
     forfeits: tuple[tuple[Forfeits, ...], ...]
 
+    def of_owners(self, owner: IntArray) -> Played:
+        """The same rounds, with the players of one owner as one agent.
+
+        Args:
+            owner: int64 (E,), of each player; every number up to the largest occurs.
+        """
+        groups = [np.flatnonzero(owner == one).tolist() for one in range(int(owner.max()) + 1)]
+        return self._replace(
+            decisions=np.array([self.decisions[players].sum() for players in groups]),
+            seconds=np.array([self.seconds[players].sum() for players in groups]),
+            forfeits=tuple(by_reason(f for one in players for f in self.forfeits[one]) for players in groups),
+        )
+
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""

@@ -43,7 +43,7 @@ class Report(RunResults):
         """All figures, and everything that is necessary to reproduce them, as plain JSON values.
 
         Only ``created``, ``timing`` and ``latencies`` differ between two runs of the same match. The key
-        ``tables`` has the match-ups.
+        ``tables`` has the match-ups; ``seed_key`` is there if an agent ran in another process.
         """
         return {
             "schema": SCHEMA,
@@ -52,6 +52,7 @@ class Report(RunResults):
             "versions": versions(),
             "code": code_digest(),
             "block_deals": BLOCK_DEALS,
+            **({"seed_key": self.seed_key} if self.seed_key else {}),
             "variance_saved": self.variance_saved,
             "tables": [self._result_dict(result) for result in self.results],
             "leagues": [_league_dict(league) for league in self.leagues],

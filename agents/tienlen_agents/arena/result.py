@@ -103,6 +103,8 @@ class MatchResult:
         seconds: from the first game to the last, including games of other match-ups between them; None if
             some games are of an earlier run, which a file has kept.
         permutations: the seatings of each deal, see `lineup.blocks`.
+        seed_key: of the seeds of agents in other processes (`tienlen_agents.external.seeds`), if there were
+            any.
     """
 
     names: tuple[str, ...]
@@ -113,6 +115,7 @@ class MatchResult:
     played: Chunk
     seconds: float | None
     permutations: Permutations = "rotations"
+    seed_key: str = ""
 
     @property
     def title(self) -> str:
@@ -469,6 +472,11 @@ class RunResults:
     max_forfeits: float = MAX_FORFEITS
     not_rated: tuple[FailedAgent, ...] = ()
     records_url: str = ""
+
+    @property
+    def seed_key(self) -> str:
+        """See `MatchResult.seed_key`; that of all results."""
+        return self.results[0].seed_key if self.results else ""
 
     @property
     def variants(self) -> tuple[AnyRules, ...]:

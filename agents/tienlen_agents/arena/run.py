@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -19,8 +19,9 @@ from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecu
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult
 from tienlen_agents.arena.stats import FIRST_LOOK
-from tienlen_agents.arena.store import ChunkStore, file_digests
+from tienlen_agents.arena.store import ChunkStore, file_digests, stored_seed_key
 from tienlen_agents.command import code_digest, versions
+from tienlen_agents.external.seeds import MAX_SEATINGS, SEED_KEY, seed_key_of
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
@@ -70,6 +71,8 @@ class Settings(Config):
         max_forfeits: a program that does not start, or forfeits a larger share of its seats of rounds, has
             failed: the command fails, and a league does not rate it; 1 for no limit.
         records: number of rounds whose records are kept, the first ones of each match-up.
+        seed_key: of the seeds of agents in other processes, as arena.json has it; empty: that of the run in
+            the folder of the results, or a new one (`tienlen_agents.external.seeds`).
     """
 
     num_deals: int = setting(2500, DEALS)
@@ -83,6 +86,7 @@ class Settings(Config):
     fresh: bool = False
     max_forfeits: float = setting(MAX_FORFEITS, SHARE)
     records: int = setting(0, COUNT_OR_NONE)
+    seed_key: str = setting("", SEED_KEY)
 
 
 class Options(TypedDict, total=False):
@@ -107,6 +111,7 @@ class Options(TypedDict, total=False):
     fresh: bool
     max_forfeits: float
     records: int
+    seed_key: str
     executor: Executor | None
     out: str | Path | None
     progress: Progress | None
@@ -171,11 +176,16 @@ def play_match_ups(
         executor = ProcessExecutor(workers)
     for match_up in match_ups:
         check_plays([loaded[index] for index in match_up.seated], Batch(match_up.rules, 1))
-    run = _Run(match_ups, settings, progress)
+    chunks_file = None if out is None else Path(out) / CHUNKS_FILE
+    stored = "" if chunks_file is None or settings.fresh else stored_seed_key(chunks_file)
+    key = seed_key_of(loaded, settings.seed_key, stored)
+    run = _Run(match_ups, replace(settings, seed_key=key), progress)
+    if key:
+        run.check_processes()
     with ExitStack() as stack:
-        if out is not None:
+        if chunks_file is not None:
             header = run.header(names) | dict(getattr(executor, "header", {}))
-            store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=settings.fresh)
+            store = ChunkStore(chunks_file, header, fresh=settings.fresh)
             run.resume_from(stack.enter_context(closing(store)))
         played = executor.play(run.tasks(names))
         if isinstance(played, Generator):
@@ -236,7 +246,21 @@ class _Run:
             for match_up in self.match_ups
         ]
         made_of = {"code": code_digest(), "files": file_digests(list(names)), "versions": versions()}
+        if self.settings.seed_key:
+            settings["seed_key"] = self.settings.seed_key
         return {**settings, "tables": tables, **made_of}
+
+    def check_processes(self) -> None:
+        """Refuse seatings that would take too many processes of each agent that has its own.
+
+        Raises:
+            ValueError: there are more than `MAX_SEATINGS` of a deal.
+        """
+        if (most := max(self._games_per_deal)) > MAX_SEATINGS:
+            raise ValueError(
+                f"permutations={self.settings.permutations!r}: {most} seatings of a deal, expected at most "
+                f"{MAX_SEATINGS}, each with a process of every agent that runs in another process"
+            )
 
     def resume_from(self, store: ChunkStore) -> None:
         """Take the chunks of a file, and append later ones to it."""
@@ -276,7 +300,7 @@ class _Run:
                     job = Job(
                         match_up.lineup, match_up.rules, s.seed, first_deal, num_deals,
                         s.permutations, s.history, s.blunder_deals, s.deals_per_job,
-                        self._records_of(index, first_deal, num_deals),
+                        self._records_of(index, first_deal, num_deals), s.seed_key,
                     )  # fmt: skip
                     yield Task(index, seated, tuple(names[i] for i in seated) if names else (), job)
 
@@ -324,6 +348,7 @@ class _Run:
             Chunk.joined(played, self._num_records[index]),
             None if self._is_resumed[index] else times[-1] - times[0],
             settings.permutations,
+            settings.seed_key,
         )
 
     def results(self) -> list[MatchResult]:

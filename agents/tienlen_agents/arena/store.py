@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
+from tienlen_agents.external.seeds import SEED_KEY
 from tienlen_agents.files import locked, read_json, refusing, remove_temporaries, write_atomic
 from tienlen_agents.quoting import files_in
 from tienlen_env.texts import printable
@@ -51,6 +52,16 @@ def file_digests(names: list[str]) -> dict[str, str]:
         if word and path.is_file():
             found[word] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
+
+
+def stored_seed_key(path: Path) -> str:
+    """The ``seed_key`` in the header of a file of chunks; empty if there is none, or no such file."""
+    try:
+        with path.open("rb") as file:
+            key = _values(file.readline()).get("seed_key", "")
+    except (OSError, ValueError):  # `ChunkStore` says what is wrong with it
+        return ""
+    return key if key in SEED_KEY else ""
 
 
 class ChunkStore:

@@ -40,6 +40,7 @@ from tienlen_agents.external.messages import (
     validate_answer,
     visible,
 )
+from tienlen_agents.external.seeds import hashed_seed, new_seed_key
 from tienlen_agents.quoting import ShellWords
 from tienlen_agents.words import Message, Request, words_of
 from tienlen_env.engine.agent import Agent, Forfeit
@@ -269,6 +270,9 @@ class ProcessAgent:
         restarts: number of restarts between two `reset`s; after that all remaining rounds are forfeited.
         name: its name in result tables and plots; empty for ``process:<command>``.
 
+    Attributes:
+        seed_key: see `tienlen_agents.external.seeds.KeyedAgent`.
+
     Raises:
         ValueError: there is no such command, or a limit out of range.
     """
@@ -298,6 +302,7 @@ class ProcessAgent:
         self._remake: Callable[[], ProcessAgent] = partial(
             ProcessAgent, command, limit_ms=limit_ms, start_ms=start_ms, restarts=restarts, name=name
         )
+        self.seed_key = new_seed_key()
         self._child: Child | None = None
         _AGENTS.add(self)
         self._rules: AnyRules | None = None
@@ -309,8 +314,8 @@ class ProcessAgent:
         return self._remake, ()  # a copy, in another process too, runs a program of its own
 
     def reset(self, seed: int) -> None:
-        """Send the seed to the program, and count restarts from 0 again."""
-        self._seed = seed
+        """Send a hash of the seed to the program, and count restarts from 0 again."""
+        self._seed = hashed_seed(self.seed_key, seed)
         self._restarts_left = self.restarts + 1  # the first start counts too
         self._rounds: dict[tuple[int, int, object], int] = {}
         self._hands: dict[tuple[int, int], tuple[int, int]] = {}
@@ -318,7 +323,7 @@ class ProcessAgent:
         self._forfeits: list[Forfeit] = []
         if self._child is not None:
             self._restarts_left -= 1
-            self._child.send(encode({"type": "reset", "seed": seed}))
+            self._child.send(encode({"type": "reset", "seed": self._seed}))
 
     def close(self) -> None:
         """End the program; a later decision starts it again, which does not count as a restart."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from tienlen_agents.external.seeds import SEED_KEY
 from tienlen_agents.files import read_json, refusing
 from tienlen_agents.settings import (
     COUNT,
@@ -44,6 +45,8 @@ class DataConfig(Config):
         estimates: name of a search that estimates the return of every legal action; empty for none.
         seed: of the deals and the agents.
         shard_rounds: rounds of a shard.
+        seed_key: of the seeds of agents in other processes, as the files have it; empty: that of the files
+            that are there, or a new one (`tienlen_agents.external.seeds`).
     """
 
     rules: str = setting("cardgames", Choice(lambda: PRESETS))
@@ -56,6 +59,7 @@ class DataConfig(Config):
     estimates: str = setting("", FreeText("an agent"))
     seed: int = setting(0, COUNT_OR_NONE)
     shard_rounds: int = setting(16_384, COUNT)
+    seed_key: str = setting("", SEED_KEY)
 
     @property
     def variant(self) -> AnyRules:
@@ -66,6 +70,8 @@ class DataConfig(Config):
 def header(config: DataConfig) -> bytes:
     """What the metadata of each file has under the key ``tienlen``: the schema and the settings as JSON."""
     settings = {name: getattr(config, name) for name in asdict(DataConfig())}
+    if not config.seed_key:
+        del settings["seed_key"]
     return json.dumps({"schema": SCHEMA, **settings}, sort_keys=True).encode()
 
 

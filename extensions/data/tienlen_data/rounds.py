@@ -13,6 +13,7 @@ from numpy.random import SeedSequence
 
 import tienlen_agents
 from tienlen_agents.arena.play import batch_for
+from tienlen_agents.external.seeds import set_seed_key
 from tienlen_agents.files import refusing
 from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.search import SearchAgent
@@ -79,6 +80,7 @@ class Players:
         self.batch.deal(keys.view(np.int64))
         numbers = first + np.arange(num_rounds)
         self.seats = (numbers[:, None] + np.arange(rules.num_players)) % num_agents
+        set_seed_key(self.agents, config.seed_key)
         for index, agent in enumerate(self.agents):
             seed = SeedSequence(config.seed, spawn_key=(first, index)).generate_state(1)
             with AgentCode(agent.name):

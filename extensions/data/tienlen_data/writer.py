@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import numpy as np
 from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.command import with_bar
+from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.files import locked, remove_temporaries, write_atomic
 from tienlen_agents.quoting import split_list
 from tienlen_data.config import (
@@ -26,6 +28,7 @@ from tienlen_data.config import (
     path_of,
 )
 from tienlen_data.rounds import Block, Deal, Players, loaded, play_block, search_of
+from tienlen_env.engine.agent import Agent
 from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import AnyArray, IntArray
@@ -205,6 +208,7 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
         OSError: it cannot be written, or another process writes there.
     """
     require("pyarrow", "data", "writing data")
+    agents: list[Agent] = []
     if config.records is None:
         agents = [loaded(name, place) for place, name in enumerate(split_list(config.agents))]
         if not agents:
@@ -217,6 +221,9 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
         raise ValueError(f"{config.records}: expected one or more records")
     indices = range(-(-total // config.shard_rounds))
     with locked(out / ".data"):
+        there = [path for index in indices if (path := path_of(out, "rounds", index)).exists()]
+        stored = json.loads(header_of(there[0])).get("seed_key", "") if there else ""
+        config = replace(config, seed_key=seed_key_of(agents, config.seed_key, stored))
         for folder in (out, *(out / name for name in TABLES)):
             remove_temporaries(folder)
         left = []

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import tienlen_agents
+from tienlen_agents.external.seeds import SEED_KEY
 from tienlen_agents.files import read_json, refusing, remove_temporaries, write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Config, Range, setting, settings_of
 from tienlen_env.texts import is_plain
@@ -184,10 +185,10 @@ def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, An
     data = read_file(path, path.name, MAX_JSON)
     with refusing(f"{path.name}: not JSON", PacketError):
         values = read_json(data)
-    if not isinstance(values, dict) or set(values) != set(keys):
+    if not isinstance(values, dict) or not set(keys) - _OPTIONAL <= set(values) <= set(keys):
         raise PacketError(f"{path.name}: expected the keys {', '.join(sorted(keys))}")
-    for key, is_valid in keys.items():
-        if not is_valid(values[key]):
+    for key, value in values.items():
+        if not keys[key](value):
             raise PacketError(f"{path.name}: {key}: a value of another kind")
     return values
 
@@ -245,6 +246,7 @@ def _are_forfeits(value: Any) -> bool:
 
 SHA256: Final = "[0-9a-f]{64}"
 UNITS: Final = Range(0, 1e12)
+_OPTIONAL: Final = frozenset({"seed_key"})
 CONTENT_NAME: Final = "(?:records|choices|policies)/[0-9]{2}"
 VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "schema": lambda value: value is not True and value == SCHEMA,
@@ -255,6 +257,7 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "held_out": _matches(f"({SHA256})?"),
     "agent": _is_text,
     "agent_files": _texts(SHA256),
+    "seed_key": SEED_KEY.__contains__,  # of an agent in another process
     "declaration": _texts(),
     "budget": COUNT_OR_NONE.__contains__,
     "versions": _texts(r"\S.*"),

@@ -17,9 +17,10 @@ from tienlen_agents.arena.chunk import play_chunk
 from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult, failed_agents
-from tienlen_agents.arena.run import Progress, play_match_ups
-from tienlen_agents.arena.store import file_digests
+from tienlen_agents.arena.run import CHUNKS_FILE, Progress, play_match_ups
+from tienlen_agents.arena.store import file_digests, stored_seed_key
 from tienlen_agents.command import code_digest, versions
+from tienlen_agents.external.seeds import seed_key_of, set_seed_key
 from tienlen_agents.settings import COUNT_OR_NONE, Choice, ExistingFile, FreeText, setting, settings_of
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
@@ -97,6 +98,8 @@ def run(
     track = suite.track(entry.track, quick=entry.quick)
     figures.require_ratings(track, quick=entry.quick)
     loaded = tienlen_agents.load(agent)
+    key = seed_key_of([loaded], stored=stored_seed_key(folder / WORK / CHUNKS_FILE))
+    set_seed_key([loaded], key)
     names = playable(track, loaded)
     if entry.budget not in (None, *suite.budgets):
         raise ValueError(f"budget={entry.budget}: expected one of {list(suite.budgets)}")
@@ -114,6 +117,7 @@ def run(
             replace(track, tables=tuple(track.contents[name] for name in names)),
             agent,
             seed=seed_for(track, secret),
+            seed_key=key,
             out=folder / WORK,
             workers=workers,
             executor=executor,
@@ -139,6 +143,7 @@ def run(
         "held_out": held_out_digest(secret),
         "agent": agent,
         "agent_files": file_digests([agent]),
+        **({"seed_key": key} if key else {}),
         "declaration": declared | {"name": entry.name or agent},
         "budget": budget,
         "versions": versions(),
@@ -255,8 +260,9 @@ def replay(
     values = packet.values
     suite = SUITES[values["suite"]]
     track = suite.track(values["track"], quick=values["quick"])
-    text = agent or values["agent"]
+    text, key = agent or values["agent"], values.get("seed_key", "")
     loaded = tienlen_agents.load(text)
+    set_seed_key([loaded], key)
     if sorted(file_digests([text]).values()) != sorted(values["agent_files"].values()):
         raise PacketError("agent_files: other files than those that made the packet")
     found = units(loaded, track.contents[playable(track, loaded)[0]].variant)
@@ -278,7 +284,7 @@ def replay(
         on_job(f"{table.title}, deals {job.first_deal + 1} to {job.first_deal + job.num_deals}")
         agents = [loaded, *panel_agents(suite, table.opponents)]
         warm_up(agents, job.rules)
-        again = play_chunk(agents, job).records
+        again = play_chunk(agents, replace(job, seed_key=key)).records
         first = job.first_deal * (len(again) // job.num_deals)
         lines = packet.contents[name].decode("ascii", "replace").split("\n")[first:]
         for number, (said, played) in enumerate(zip(lines, again, strict=False), start=first + 1):

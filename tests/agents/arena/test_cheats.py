@@ -23,6 +23,7 @@ from tienlen_agents.external import isolated as isolated_module, process as proc
 from tienlen_agents.external.isolated import IsolatedAgent
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
 from tienlen_agents.external.process import Child
+from tienlen_agents.external.seeds import hashed_seed
 from tienlen_cluster.pool import RayExecutor
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -338,9 +339,16 @@ def test_a_hanging_isolated_agent_costs_a_bounded_time(monkeypatch: pytest.Monke
 
 
 def test_an_isolated_agent_sees_and_changes_nothing(cheats: None) -> None:
-    played, _ = isolated("sneaks")
+    played, agent = isolated("sneaks")
     assert played.forfeits[1] == ()
-    assert np.array_equal(played.points, play(Cheat()).points)
+
+    class Same(Cheat):
+        """It gets the seed that the other got in its place."""
+
+        def reset(self, seed: int) -> None:
+            super().reset(hashed_seed(agent.seed_key, seed))
+
+    assert np.array_equal(played.points, play(Same()).points)
 
 
 def test_isolate_is_an_option_of_every_agent() -> None:

@@ -171,12 +171,14 @@ def play(m):
     say({"id": m["id"], "cards": random.choice(m["legal"])})
 """
     )
-    one, again, other = (
-        arena.match(agent, tienlen_agents.load("greedy"), num_deals=10, seed=seed).deal_points
-        for seed in (1, 1, 2)
+    greedy, (key, another) = tienlen_agents.load("greedy"), ("0" * 32, "1" * 32)
+    one, again, other, keyed = (
+        arena.match(agent, greedy, num_deals=10, seed=seed, seed_key=of_seed).deal_points
+        for seed, of_seed in ((1, key), (1, key), (2, key), (1, another))
     )
     assert (one == again).all()
     assert (one != other).any()
+    assert (one != keyed).any()
 
 
 def test_it_is_started_anew_for_other_rules(bot):
@@ -437,7 +439,7 @@ def test_what_the_program_said_last_is_reported(bot):
     agent = bot('def play(m): print("x" * 9999 + "the end", file=sys.stderr); 1 / 0', restarts=0)
     result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=2)
     first, rest = result.scores[0].forfeits
-    assert first.num_seats == 1
+    assert first.num_seats == 4  # a program for each seating of the deals
     assert "exit code 1" in first.example
     assert "the end" in first.example
     assert "ZeroDivisionError" in first.example

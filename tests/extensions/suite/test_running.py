@@ -18,6 +18,7 @@ import tienlen_agents
 from tests.extensions.cluster.clusters import running_cluster
 from tests.extensions.suite.suites import TINY, tiny
 from tests.needs import needs_perl
+from tests.strangers import install, notes_of
 from tienlen_agents.arena import play_task
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.settings import ConfigError
@@ -28,7 +29,7 @@ from tienlen_env.extras import MissingExtraError
 from tienlen_suite import Declaration, Entry, PacketError, check, read_packet, replay, run, running
 from tienlen_suite.__main__ import main
 from tienlen_suite.checking import SUITES
-from tienlen_suite.packet import RUN
+from tienlen_suite.packet import RUN, Packet
 
 ROOT = Path(__file__).parents[3]
 
@@ -339,3 +340,28 @@ def test_a_program_in_another_language(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tienlen_suite", "run", bot, "--quick", "--quiet"]
     subprocess.run([*command, "--out", str(tmp_path)], check=True, env=os.environ)
     assert main(["check", str(tmp_path), "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("track", ["A", "D", "E"])
+def test_the_packet_of_an_agent_in_another_process_has_the_key_of_its_seeds(
+    track: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It draws its plays, and is played again as it was; without the key it plays otherwise."""
+    for name, value in install(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    out = tmp_path / "packet"
+    packet = run("stranger:isolate=1", tiny(track), out)
+    assert len(packet.values["seed_key"]) == 32
+    check(out)
+    replay(out, 1)
+    assert not any(note.get("found") for note in notes_of(tmp_path / "notes"))
+    Packet({**packet.values, "seed_key": "0" * 32}, packet.contents, packet.run).write(out)
+    with pytest.raises(PacketError, match=r"the round is another one|the agent has another policy"):
+        replay(out, 1)
+    Packet({**packet.values, "seed_key": "no key"}, packet.contents, packet.run).write(out)
+    with pytest.raises(PacketError, match="seed_key: a value of another kind"):
+        check(out)
+
+
+def test_the_packet_of_an_agent_in_this_process_has_no_key(tmp_path: Path) -> None:
+    assert "seed_key" not in run("greedy", tiny("A"), tmp_path).values
