@@ -1,5 +1,7 @@
 """``NAME:isolate=1``: any agent in a process of its own, which gets what its player sees and nothing else.
 
+Its seeds tell nothing of the deals (`tienlen_agents.external.seeds`); public deals it may know (SECURITY.md).
+
 The child runs this module. It loads the agent by its name and answers lines of JSON. A message holds
 decisions as a pickled `View` without hidden cards. The parent reads numbers alone, and checks every play.
 """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,25 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.extensions.cluster.test_arena import PoolHere
 from tests.strangers import Stranger, crack, install, notes_of
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
-from tienlen_agents.arena.chunk import Job, games_of, seed_of
+from tienlen_agents.arena.chunk import Chunk, Job, games_of, seed_of
+from tienlen_agents.arena.executors import Task, play_task
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.external.seeds import MAX_SEATINGS, hashed_seed, new_seed_key, spread
-from tienlen_cluster.pool import RayExecutor
-from tienlen_data.config import DataConfig, config_of
-from tienlen_data.rounds import play_block
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 
 STRANGER, SEED, DEALS = "stranger:isolate=1", 7, 4
+
+
+class Elsewhere:
+    """An executor like a cluster's: what it plays goes through bytes."""
+
+    def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
+        for task in tasks:
+            yield task, play_task(pickle.loads(pickle.dumps(task)))
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ def test_the_cracker_works_on_a_plain_seed(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"deals_per_job": 2}, {"workers": 2}, {"executor": RayExecutor(PoolHere())}], ids=str
+    "options", [{}, {"deals_per_job": 2}, {"workers": 2}, {"executor": Elsewhere()}], ids=str
 )
 def test_in_matches(file: Path, options: Any) -> None:
     arena.match(STRANGER, "greedy", num_deals=DEALS, seed=SEED, **options)
@@ -152,27 +158,6 @@ def test_too_many_seatings_are_refused_before_any_work(file: Path) -> None:
     with pytest.raises(ValueError, match=f"at most {MAX_SEATINGS}, each with a process"):
         arena.match_up(agents, rules="thirteens", num_players=5, permutations="all", num_deals=2)
     assert not any("hand" in note for note in notes_of(file))
-
-
-def test_data_sets_keep_their_key(file: Path, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    from tienlen_data.writer import write_data
-
-    config = DataConfig(agents=f"{STRANGER} greedy", rounds=8, shard_rounds=4, seed=SEED)
-    out = tmp_path / "data"
-    write_data(config, out)
-    shards = sorted((out / "rounds").iterdir())
-    before = [shard.read_bytes() for shard in shards]
-    plain = {int(np.random.SeedSequence(SEED, spawn_key=(first, 0)).generate_state(1)[0]) for first in (0, 4)}
-    assert not plain & {note.get("seed") for note in notes_of(file)}
-    shards[1].unlink()
-    write_data(config, out)
-    assert [shard.read_bytes() for shard in shards] == before
-    assert len(config_of(out).seed_key) == 32
-    in_process = DataConfig(agents="random greedy", rounds=4)
-    write_data(in_process, tmp_path / "plain")
-    assert config_of(tmp_path / "plain").seed_key == ""
-    assert play_block(in_process, 0, 2).results["points"].shape == (2, 4)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.extensions.data.test_reader import records
 from tests.needs import needs_pyarrow
+from tests.strangers import install, notes_of
 from tienlen_data import DataConfig, config_of, read_rounds, write_data
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.packed import pack
@@ -163,3 +164,23 @@ def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(sys, "argv", ["tienlen"])
     assert tienlen(["data", "--out", str(tmp_path / "data")]) == 2
     assert "pyarrow" in capsys.readouterr().err
+
+
+@needs_pyarrow
+def test_data_sets_keep_the_key_of_the_seeds_of_agents_in_other_processes(tmp_path, monkeypatch):
+    for name, value in install(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    config = DataConfig(agents="stranger:isolate=1 greedy", rounds=8, shard_rounds=4, seed=7)
+    out = tmp_path / "data"
+    write_data(config, out)
+    shards = sorted((out / "rounds").iterdir())
+    before = [shard.read_bytes() for shard in shards]
+    plain = {int(np.random.SeedSequence(7, spawn_key=(first, 0)).generate_state(1)[0]) for first in (0, 4)}
+    assert not plain & {note.get("seed") for note in notes_of(tmp_path / "notes")}
+    shards[1].unlink()
+    write_data(config, out)
+    assert [shard.read_bytes() for shard in shards] == before
+    assert len(config_of(out).seed_key) == 32
+    in_process = DataConfig(agents="random greedy", rounds=4)
+    write_data(in_process, tmp_path / "plain")
+    assert config_of(tmp_path / "plain").seed_key == ""
