@@ -40,6 +40,7 @@ from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
+from tienlen_env.texts import spreadsheet
 from tienlen_exact import build, measure, policy_of, small_game
 from tienlen_exact.plan import check_fits, plan
 from tienlen_exact.tree import Tree
@@ -516,7 +517,8 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
             text = io.StringIO()
             writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
             writer.writeheader()
-            writer.writerows(lines)
+            names = ("variant", "opponent")
+            writer.writerows({**line, **{key: spreadsheet(line[key]) for key in names}} for line in lines)
             write_atomic(out / "variants.csv", text.getvalue().encode())
             return
         report = arena.compare(
