@@ -89,7 +89,9 @@ def test_the_cracker_works_on_a_plain_seed(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"deals_per_job": 2}, {"workers": 2}, {"executor": Elsewhere()}], ids=str
+    "options",
+    [{}, {"deals_per_job": 2}, {"workers": 2}, {"executor": Elsewhere()}],
+    ids=["one", "jobs", "workers", "executor"],
 )
 def test_in_matches(file: Path, options: Any) -> None:
     arena.match(STRANGER, "greedy", num_deals=DEALS, seed=SEED, **options)
