@@ -129,8 +129,8 @@ def test_values_of_the_protocol_check(capsys, option, value, told):
     [
         ("--seed", "-1", "expected 0 or more"),
         ("--seed", "x", "expected 0 or more"),
-        ("--key", "x", "expected an integer of 64 bits"),
-        ("--key", str(2**64), "expected an integer of 64 bits"),
+        ("--key", "x", "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
+        ("--key", str(2**64), "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
         ("--history", "-1", "expected 0 or more"),
     ],
 )
