@@ -159,7 +159,7 @@ def test_a_dummy_of_a_game_without_one_is_refused() -> None:
     with pytest.raises(TienLenError, match="no cards"):
         Batch(THREE).set_hands([masks("3s", "4s", "5s")], dummy=parse_cards("6s"))
     with pytest.raises(
-        TypeError, match="unexpected keyword argument .remainder.: expected cards that tienlen has: none"
+        TypeError, match=r"unexpected keyword argument .remainder.: expected cards that tienlen has: none"
     ):
         Batch("cardgames", num_players=3).set_hands([masks("3s", "4s", "5s")], remainder=parse_cards("6s"))
 
