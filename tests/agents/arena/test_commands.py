@@ -247,6 +247,9 @@ def test_the_panel_has_those_that_play_the_rules():
 def test_cells_of_csv_files_are_never_formulas(name):
     result = arena.match("greedy", "random", num_deals=2)
     text = arena.Report((replace(result, names=(name, name)),)).to_csv()
-    cells = [f"{name} v. 3 × {name}", name]
+    cells = [printable(cell) for cell in (f"{name} v. 3 × {name}", name)]
+    blank = " " * name.startswith(("\t", "\r"))  # the quote stands after it, since readers may cut it off
+    if name != "greedy":
+        cells = [f"{blank}'{cell.removeprefix(blank)}" for cell in cells]
     for row in list(csv.reader(io.StringIO(text, newline="")))[1:]:
-        assert row[:2] == (cells if name == "greedy" else [f"'{printable(cell)}" for cell in cells])
+        assert row[:2] == cells
