@@ -181,11 +181,16 @@ def _json(values: Mapping[str, Any]) -> bytes:
     return json.dumps(values, sort_keys=True, indent=1).encode() + b"\n"
 
 
+def has_keys(values: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
+    """Whether the values have all keys but those that a packet may lack, and no others."""
+    return set(keys) - _OPTIONAL <= set(values) <= set(keys)
+
+
 def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
     data = read_file(path, path.name, MAX_JSON)
     with refusing(f"{path.name}: not JSON", PacketError):
         values = read_json(data)
-    if not isinstance(values, dict) or not set(keys) - _OPTIONAL <= set(values) <= set(keys):
+    if not isinstance(values, dict) or not has_keys(values, keys):
         raise PacketError(f"{path.name}: expected the keys {', '.join(sorted(keys))}")
     for key, value in values.items():
         if not keys[key](value):

@@ -25,6 +25,7 @@ from tienlen_suite.packet import (
     Packet,
     PacketError,
     check_declaration,
+    has_keys,
     read_file,
 )
 from tienlen_suite.table import Track
@@ -78,7 +79,7 @@ def _check(entry: Any) -> None:
     if not isinstance(entry, dict) or set(entry) != KEYS or not isinstance(entry["packet"], dict):
         raise ValueError(f"expected the keys {', '.join(sorted(KEYS))}")
     values, games = entry["packet"], entry["games"]
-    if set(values) != set(VALUES) or not all(is_valid(values[key]) for key, is_valid in VALUES.items()):
+    if not has_keys(values, VALUES) or not all(VALUES[key](value) for key, value in values.items()):
         raise ValueError("packet: not the values of a packet")
     if values["quick"]:
         raise ValueError("a quick packet has no rank")
