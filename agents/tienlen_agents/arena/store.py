@@ -59,7 +59,7 @@ def stored_seed_key(path: Path) -> str:
     try:
         with path.open("rb") as file:
             key = _values(file.readline()).get("seed_key", "")
-    except (OSError, ValueError):  # `ChunkStore` says what is wrong with it
+    except (OSError, ValueError, RecursionError):  # `ChunkStore` says what is wrong with it
         return ""
     return key if key in SEED_KEY else ""
 
