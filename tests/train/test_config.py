@@ -50,7 +50,7 @@ each_field = pytest.mark.parametrize(("config", "name"), FIELDS, ids=lambda x: g
 
 def test_all_configurations_are_found() -> None:
     found = {config.__name__ for config in CONFIGS}
-    wanted = "PPOConfig DMCConfig BestResponseConfig ShipConfig BenchConfig"
+    wanted = "PPOConfig DMCConfig BestResponseConfig BeliefConfig BenchConfig"
     assert found >= set(wanted.split())
     for path in Path(tienlen_train.__path__[0]).rglob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():
