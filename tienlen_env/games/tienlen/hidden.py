@@ -36,10 +36,13 @@ def cards_below_all(row: Row, spec: Spec, seat: int) -> int:
     holder = (row[spec[S.EXTRA] + R.BEGUN] & (R.BY_DEAL - 1)) - 1
     below = 0
     if holder >= 0 and (holder == seat or spec[S.OPENING_PLAY] > 0):
-        seen = row[R.HAND + seat] | row[R.REQUIRED_CARD]
+        seen, undealt = row[R.HAND + seat] | row[R.REQUIRED_CARD], popcount(spec[S.DECK])
         for other in range(spec[S.NUM_PLAYERS]):
             seen |= row[R.PLAYED + other]
+            undealt -= popcount(row[R.HAND + other]) + popcount(row[R.PLAYED + other])
         below = spec[S.DECK] & ((seen & -seen) - 1)
+        if popcount(below) > undealt:  # a position that was set up by hand, which no deal leads to
+            below = 0
     return below
 
 
