@@ -82,7 +82,7 @@ $(VENV)/.learner $(STAMP): pyproject.toml constraints.txt
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
 train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
-# No machine code is built first: Numba compiles the loops that the run calls, a seventh of all, and keeps them.
+# No machine code is built first: Numba compiles the loops that the run calls, an eighth of all, and keeps them.
 train: $(LEARNER)
 	$(PY) -m tienlen_train.ppo $(ARGS)
 
