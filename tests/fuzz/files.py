@@ -30,6 +30,7 @@ from tests.needs import ROOT
 from tienlen_agents.arena.store import ArenaRunError, ChunkStore
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.network import read_policy
+from tienlen_env.extras import is_installed
 from tienlen_env.games.registry import get_rules
 from tienlen_exact import build, small_game
 from tienlen_exact.agent import load_exact, save_policy
@@ -67,6 +68,7 @@ class Kind(NamedTuple):
         errors: of a refusal.
         forge: other content with right checksums; None: there is nothing to forge.
         is_sealed: a change of any byte of what is read is found, by a checksum or by the rules.
+        package: that it needs besides the project's own.
     """
 
     make: Callable[[Path], None]
@@ -75,6 +77,7 @@ class Kind(NamedTuple):
     errors: type[Exception] = ValueError
     forge: Callable[[random.Random, bytes], bytes] | None = None
     is_sealed: bool = True
+    package: str = ""
 
 
 # ---------------------------------------------------------------- how files are changed
@@ -374,9 +377,11 @@ KINDS: Final[dict[str, Kind]] = {
     "games": Kind(lambda path: Store(path / "games.sqlite").close(), "games.sqlite", read_games, StoreError),
     "exact policy": Kind(make_exact, "policy.npz", read_exact, forge=forged_arrays),
     "exact checkpoint": Kind(make_exact, "checkpoint.npz", read_checkpoint, forge=forged_arrays),
-    "graph": Kind(make_onnx, "policy.onnx", read_onnx, forge=forged_onnx),
-    "rounds": Kind(make_data, "rounds/00000.parquet", read_data, forge=forged_table),
-    "decisions": Kind(make_data, "decisions/00000.parquet", read_data, forge=forged_table),
+    "graph": Kind(make_onnx, "policy.onnx", read_onnx, forge=forged_onnx, package="onnx"),
+    **{
+        name: Kind(make_data, f"{name}/00000.parquet", read_data, forge=forged_table, package="pyarrow")
+        for name in ("rounds", "decisions")
+    },
     "row": Kind(make_row, "row.json", read_row, PacketError, forged_row),
     "packet": Kind(make_packet, "packet.json", read_of_packet, PacketError, forged_packet),
     "run of a packet": Kind(make_packet, "run.json", read_of_packet, PacketError, forged_json),
@@ -405,7 +410,7 @@ def one_file(draw: random.Random, name: str = "") -> None:
     Raises:
         FaultError: it was not refused in one line with its name, and not read as it was.
     """
-    name = name or draw.choice(list(KINDS))
+    name = name or draw.choice([each for each in KINDS if is_installed(KINDS[each].package or "json")])
     kind, (source, wanted) = KINDS[name], good(name)
     is_forged = kind.forge is not None and draw.random() < 0.5
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:

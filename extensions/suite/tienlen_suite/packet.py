@@ -101,10 +101,8 @@ def check_declaration(values: Mapping[str, Any]) -> None:
         found = Declaration(**{**said, "attempts": int(said["attempts"])})
         if not found.name:
             raise ValueError("name: expected one")
-    if (
-        _letters(found.name.partition(":")[0]) in map(_letters, tienlen_agents.BUILT_IN)
-        and found.name != agent
-    ):
+    head, _, _ = unicodedata.normalize("NFKC", found.name).partition(":")
+    if _letters(head) in map(_letters, tienlen_agents.BUILT_IN) and found.name != agent:
         raise PacketError(f"declaration: name: {found.name!r} is an agent of the project; this is {agent!r}")
 
 
@@ -181,21 +179,22 @@ def _json(values: Mapping[str, Any]) -> bytes:
     return json.dumps(values, sort_keys=True, indent=1).encode() + b"\n"
 
 
-def has_keys(values: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
-    """Whether the values have all keys but those that a packet may lack, and no others."""
-    return set(keys) - _OPTIONAL <= set(values) <= set(keys)
-
-
 def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
     data = read_file(path, path.name, MAX_JSON)
     with refusing(f"{path.name}: not JSON", PacketError):
         values = read_json(data)
-    if not isinstance(values, dict) or not has_keys(values, keys):
-        raise PacketError(f"{path.name}: expected the keys {', '.join(sorted(keys))}")
-    for key, value in values.items():
-        if not keys[key](value):
-            raise PacketError(f"{path.name}: {key}: a value of another kind")
-    return values
+    if problem := problem_of(values, keys):
+        raise PacketError(f"{path.name}: {problem}")
+    found: dict[str, Any] = values
+    return found
+
+
+def problem_of(values: Any, keys: Mapping[str, Callable[[Any], bool]]) -> str:
+    """What is wrong with the keys of values, or with their kinds; empty if nothing is."""
+    if not isinstance(values, dict) or not set(keys) - _OPTIONAL <= set(values) <= set(keys):
+        return f"expected the keys {', '.join(sorted(keys))}"
+    wrong = next((key for key, value in values.items() if not keys[key](value)), "")
+    return wrong and f"{wrong}: a value of another kind"
 
 
 def _content(path: Path, most: int) -> bytes:

@@ -25,7 +25,7 @@ from tienlen_suite.packet import (
     Packet,
     PacketError,
     check_declaration,
-    has_keys,
+    problem_of,
     read_file,
 )
 from tienlen_suite.table import Track
@@ -79,8 +79,8 @@ def _check(entry: Any) -> None:
     if not isinstance(entry, dict) or set(entry) != KEYS or not isinstance(entry["packet"], dict):
         raise ValueError(f"expected the keys {', '.join(sorted(KEYS))}")
     values, games = entry["packet"], entry["games"]
-    if not has_keys(values, VALUES) or not all(VALUES[key](value) for key, value in values.items()):
-        raise ValueError("packet: not the values of a packet")
+    if problem := problem_of(values, VALUES):
+        raise ValueError(f"packet: {problem}")
     if values["quick"]:
         raise ValueError("a quick packet has no rank")
     if entry["level"] not in LEVELS:

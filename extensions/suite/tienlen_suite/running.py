@@ -40,7 +40,15 @@ from tienlen_suite.checking import (
     seed_for,
     tree_of,
 )
-from tienlen_suite.packet import SCHEMA, Declaration, Packet, PacketError, checksums, read_packet
+from tienlen_suite.packet import (
+    SCHEMA,
+    Declaration,
+    Packet,
+    PacketError,
+    check_declaration,
+    checksums,
+    read_packet,
+)
 from tienlen_suite.table import AGENT, Suite, Table, Track
 
 REPEATS: Final = 4  # how often an agent that draws its actions is asked in the small games
@@ -97,6 +105,9 @@ def run(
     suite, secret = SUITES[entry.suite], read_secret(entry.secret)
     track = suite.track(entry.track, quick=entry.quick)
     figures.require_ratings(track, quick=entry.quick)
+    declared = {name: str(getattr(entry, name)) for name in settings_of(Declaration)}
+    declared["name"] = entry.name or agent
+    check_declaration({"declaration": declared, "agent": agent})
     loaded = tienlen_agents.load(agent)
     key = seed_key_of([loaded], stored=stored_seed_key(folder / WORK / CHUNKS_FILE))
     set_seed_key([loaded], key)
@@ -133,7 +144,6 @@ def run(
         if track.regrets:
             found |= regret_figures(track, contents["choices/01"])
     contents |= {name: _lines(result.records) for name, result in results.items()}
-    declared = {name: str(getattr(entry, name)) for name in settings_of(Declaration)}
     values = {
         "schema": SCHEMA,
         "suite": suite.name,
@@ -144,7 +154,7 @@ def run(
         "agent": agent,
         "agent_files": file_digests([agent]),
         **({"seed_key": key} if key else {}),
-        "declaration": declared | {"name": entry.name or agent},
+        "declaration": declared,
         "budget": budget,
         "versions": versions(),
         "code": code_digest(),

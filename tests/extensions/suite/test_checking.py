@@ -361,7 +361,7 @@ for name, (field, new) in {
     "a field too many": ("colour", "red"),
 }.items():
     kind(name, f"declaration: .*{field}")(declared(field, new))
-for other in ("champion", "Champion", "cham pion", "\uff43hampion", "search:worlds=8"):
+for other in ("champion", "Champion", "cham pion", "\uff43hampion", "search\uff1aworlds=8"):
     kind(f"the name {other}", "declaration: name: .* is an agent of the project")(declared("name", other))
 kind("a file's checksum", "packet.json: agent_files")(value("agent_files", {"policy": "1"}))
 kind("held out that is not", "held-out deals: expected their secret")(value("held_out", "0" * 64))

@@ -65,7 +65,7 @@ def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path:
             )
         ),
         ({"more": 1}, "expected the keys"),
-        ({"packet": {}}, "packet: not the values"),
+        ({"packet": {}}, "packet: expected the keys"),
     ],
 )
 def test_what_is_not_a_row_is_refused(

@@ -365,3 +365,10 @@ def test_the_packet_of_an_agent_in_another_process_has_the_key_of_its_seeds(
 
 def test_the_packet_of_an_agent_in_this_process_has_no_key(tmp_path: Path) -> None:
     assert "seed_key" not in run("greedy", tiny("A"), tmp_path).values
+
+
+@pytest.mark.parametrize("name", ["champion", "Random", "a  b", " a", "a\u3164", "x" * 301])
+def test_a_name_that_a_check_refuses_is_refused_before_the_first_round(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"name: (expected|.* is an agent of the project)"):
+        run("greedy", tiny("A", name=name), tmp_path / "packet")
+    assert not (tmp_path / "packet").exists()
