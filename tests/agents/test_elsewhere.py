@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
+from importlib.metadata import distribution
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -104,8 +105,13 @@ def agent(name: str, files: Path) -> Agent:
     return tienlen_agents.load(name.replace(FOLDER, str(files)))
 
 
-def test_every_built_in_agent_is_tried() -> None:
-    assert {*EXAMPLES, "human"} == set(tienlen_agents.BUILT_IN)
+def test_every_agent_of_the_wheel_is_tried() -> None:
+    ours = {
+        entry.name
+        for entry in distribution("tienlen-env").entry_points
+        if entry.group == tienlen_agents.GROUP
+    }
+    assert {*EXAMPLES, "human"} == {*tienlen_agents.BUILT_IN, *ours}
 
 
 @pytest.fixture(scope="module")

@@ -344,6 +344,7 @@ VALUES: dict[str, Values] = {
     "legal_cards": mostly(_number(0, 2**20)),
     "line_up": _bool,
     "mask": buffer(lambda b: (b.num_games, b.num_actions), np.int8),
+    "max_episode_steps": mostly(_choice(None, -1, 1, 5)),
     "max_nodes": mostly(_choice(None, 0, 100)),
     "method_args": lambda rng, batch: (),
     "method_kwargs": lambda rng, batch: {},

@@ -58,7 +58,7 @@ def test_versions_that_cannot_be_installed_are_a_failure_where_there_is_an_index
 ) -> None:
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         is_failure = "install" in command or ("download" in command and not can_download)
-        return subprocess.CompletedProcess(command, int(is_failure))
+        return subprocess.CompletedProcess(command, int(is_failure), stdout="")
 
     monkeypatch.setattr(subprocess, "run", run)
     assert RUNNER["main"](["supersuit"]) == code

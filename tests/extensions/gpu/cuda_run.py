@@ -255,7 +255,7 @@ def buffers() -> None:
         ("mask: expected", lambda: device.step(to_device(zeros), mask=to_device(zeros))),
         ("draws: expected", lambda: device.step(to_device(zeros), next_actions=to_device(zeros))),
         ("seats: expected -1..3", lambda: device.observe(4)),
-        ("keys: expected shape", lambda: device.deal([1, 2])),
+        ("keys: expected integers of shape", lambda: device.deal([1, 2])),
         ("games: expected no game twice", lambda: device.deal_games([1, 1], [1, 2])),
         ("leader: expected a seat", lambda: device.deal(np.arange(8), leader=4)),
         ("stream=-1", lambda: device.step(to_device(zeros), stream=-1)),
