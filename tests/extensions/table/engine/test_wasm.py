@@ -348,8 +348,8 @@ def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: 
 @needs_linker
 def test_sizes(built: Callable[[str], Path]) -> None:
     modules = [(built(name) / f"{name}.wasm").read_bytes() for name in ("tienlen", "thirteens")]
-    # 600,000 until decks, the number of cards dealt and the apps' rules came in: 611,964 with them; 620,584 since
-    # sampled deals agree with all that is public.
+    # 600,000 until decks, the number of cards dealt and the apps' rules came in: 611,964 with them;
+    # 620,584 since sampled deals agree with all that is public.
     assert sum(map(len, modules)) <= 625_000
     assert sum(len(gzip.compress(module)) for module in modules) <= 200_000
 
