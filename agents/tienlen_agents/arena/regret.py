@@ -190,8 +190,10 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
         OSError: it cannot be read or written.
     """
     decisions = sample_decisions(judgement)
-    rows = hashlib.sha256(decisions.kernel_arrays.rows.tobytes()).hexdigest()
-    header = {**asdict(judgement), "sha256": rows}
+    rows = decisions.kernel_arrays.rows.copy()
+    # The word behind the mask was 0 when suite v1 was judged; now it may hold how the round began.
+    rows[:, decisions.game.columns.legal + decisions.packed_mask_size] = 0
+    header = {**asdict(judgement), "sha256": hashlib.sha256(rows.tobytes()).hexdigest()}
     path = None if out is None else out / FILE
     losses = [] if path is None else _read(path, header, View(decisions).num_legal)
     left = np.arange(len(losses), decisions.num_games)
