@@ -11,10 +11,12 @@ list on the same deals, paired by deal, for example of inference over the same s
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +24,7 @@ import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
+from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Config, FreeText, parse_args, setting
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
@@ -42,6 +45,7 @@ class SearchBenchConfig(Config):
         deals: of the matches; 0 for none.
         threads: decisions searched at the same time in the matches.
         seed: of deals and agents.
+        out: a JSON file of the times; none if it is empty.
     """
 
     agents: str = setting("search:inference=0 search", AGENTS)
@@ -52,6 +56,7 @@ class SearchBenchConfig(Config):
     deals: int = setting(600, DEALS_OR_NONE)
     threads: int = setting(1, THREADS)
     seed: int = setting(1, ANY_SEED)
+    out: str = setting("", FreeText("a file"))
 
 
 def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tuple[list[float], list[float]]:
@@ -105,6 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tienlen_agents.load(name)  # an unknown name is an error here, not after the first measurement
     print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
     first: MatchResult | None = None
+    times: dict[str, dict[str, float]] = {}
     for name in tienlen_agents.split_list(config.agents):
         print(name)
         base = tienlen_agents.load(config.base)
@@ -112,6 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             searched, forced = decision_times(tienlen_agents.load(name), base, config)
             high = "".join(f"{v:9.2f}" for v in np.percentile(searched, [50, 90, 99, 100]))
             every = searched + forced
+            times[name] = {"mean": float(np.mean(every)), "mean_of_choices": float(np.mean(searched))}
             print(
                 f"  CPU ms of {len(searched)} decisions with a choice: mean {np.mean(searched):.2f}; 50, 90, "
                 f"99 %, max:{high}; mean of all {len(every)} decisions {np.mean(every):.2f}",
@@ -130,6 +137,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if first is not None:
                 print(f"  {gain(result, first)} points more than the first agent, paired by deal")
             first = first or result
+    if config.out:
+        write_atomic(Path(config.out), (json.dumps({"rows": times}, indent=1) + "\n").encode())
     return 0
 
 

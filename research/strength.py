@@ -1,34 +1,33 @@
 """The strength of every shipped agent, at every table: all presets, with every number of players.
 
-    python -m research.strength     # writes docs/strength.md; first says how long it takes
-    python -m research.strength --deals 20 --search-deals 4 --page /tmp/strength.md
+    python -m research.strength --players 4     # first says how long it takes
+    python -m research.strength --deals 20 --search-deals 4 --out /tmp/strength
 
 An agent plays alone against the game's rule-based agent in all other seats, in duplicate deals. Results are
-kept in the folder `out`; the same command goes on from them after a stop.
+kept in the folder `out`; the same command goes on from them after a stop. The end is ``out.json`` there, from
+which ``make figures`` writes docs/strength.md.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
-
-from rich.console import Console
+from typing import Any, Final, NamedTuple
 
 import tienlen_agents
 from tienlen_agents.arena import MatchResult, match
 from tienlen_agents.arena.chunk import BLOCK_DEALS
-from tienlen_agents.command import cpu_name
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.settings import DEALS, Config, FreeText, Range, parse_args, setting
+from tienlen_agents.settings import DEALS, Config, Range, parse_args, setting
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import games, variants_of
-from tienlen_train.config import ANY_SEED, FOLDER, GAMES, command
+from tienlen_train.config import ANY_SEED, FOLDER, GAMES, SEATS, command
 from tienlen_train.loop import make_console
 
 AGENTS: Final = (
@@ -43,24 +42,6 @@ AGENTS: Final = (
 )
 SEARCHES: Final = ("search", "ismcts")
 CHUNK: Final = 4  # deals of a search that a process plays at a time
-LARGE: Final = 5  # a parity from here on is shown with one digit
-PAGE: Final = """\
-# Strength
-
-Every shipped agent at every table: all presets, with every number of players. The agent plays one seat, and
-the game's rule-based agent plays all others. A cell is the agent's mean result per round with its 95 %
-interval: points, or units of payments where the preset has payments. Parity is the mean result if the
-rule-based agent plays all seats. A dash means that the agent does not support this table.
-
-{deals} held-out deals, each in as many seatings as there are players ({search_deals} deals for `search` and
-`ismcts`, which take milliseconds a decision); seed {seed}; {cpu}. This command measures, and writes the page:
-
-```sh
-python -m research.strength
-```
-
-{sections}
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,21 +50,21 @@ class StrengthConfig(Config):
 
     Attributes:
         env: name of one game; None for every game that has a rule-based agent.
+        players: at the tables; None for every number.
         deals: of each match, each in as many seatings as there are players.
         search_deals: the same for the agents that take milliseconds a decision.
         seed: of deals and agents.
         workers: processes.
         out: folder of the results.
-        page: the page that is written, in Markdown.
     """
 
     env: str | None = setting(None, GAMES)
+    players: int | None = setting(None, SEATS)
     deals: int = setting(500, DEALS)
     search_deals: int = setting(60, DEALS)
     seed: int = setting(4_000_001, ANY_SEED)
     workers: int = setting(1, Range(1, 1024))
     out: str = setting("runs/strength", FOLDER)
-    page: str = setting("docs/strength.md", FreeText("a file"))
 
 
 class Table(NamedTuple):
@@ -160,59 +141,37 @@ def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchRes
     return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
 
 
-def row(table: Table, names: Sequence[str], found: Mapping[str, MatchResult], parity: float) -> str:
-    """A line of Markdown; agents that cannot play this table have a dash."""
+def row(table: Table, found: Mapping[str, MatchResult], parity: float) -> dict[str, Any]:
+    """A table in JSON: each agent's mean result a round, and half the width of its 95 % interval."""
     figure = next(result.figure for result in found.values())
-    # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
-    digits = 2 if figure == "points" and parity < LARGE else 1
-    cells = []
-    for name in names:
-        if name in found:
-            main = found[name].scores[0].main
-            cells.append(f"{main.mean:.{digits}f} ± {main.half_width:.{digits}f}")
-        else:
-            cells.append("–")
-    return f"| `{table.preset}` | {round(parity, digits):g} {figure} | {' | '.join(cells)} |"
-
-
-def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str]:
-    """The lines of a game: a table of Markdown for each number of players."""
-    found = list(tables(game))
-    if not found:
-        return []
-    some = {name for table in found for name in table.agents}
-    names = [name for name in AGENTS if name in some]
-    lines = [f"## `{game.name}`", "", f"All other seats: `{found[0].base}`.", ""]
-    for players in sorted({table.rules.num_players for table in found}, reverse=True):
-        head = ["preset", "parity", *(f"`{name}`" for name in names)]
-        lines += [f"### {players} players", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-        for table in found:
-            if table.rules.num_players == players:
-                results = {name: measure(config, table, name) for name in table.agents}
-                lines.append(row(table, names, results, parity_of(config, table, results)))
-                console.print(f"{players} players {lines[-1]}", highlight=False, markup=False)
-        lines.append("")
-    return lines
+    means = {name: result.scores[0].main for name, result in found.items()}
+    agents = {name: [round(main.mean, 6), round(main.half_width, 6)] for name, main in means.items()}
+    return {"figure": figure, "parity": round(parity, 6), "agents": agents}
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write the page."""
+    """Measure, print and write the JSON file."""
     config = parse_args(StrengthConfig, __doc__, argv)
     console = make_console()
-    chosen = [game for game in games() if config.env in (None, game.name)]
-    minutes = estimated_minutes(config, [table for game in chosen for table in tables(game)])
+    found = [
+        table
+        for game in games()
+        if config.env in (None, game.name)
+        for table in tables(game)
+        if config.players in (None, table.rules.num_players)
+    ]
+    minutes = estimated_minutes(config, found)
     console.print(f"about {minutes:,.0f} minutes with --workers {config.workers}", highlight=False)
-    lines = [line for game in chosen for line in section(config, game, console)]
-    page = PAGE.format(
-        deals=config.deals,
-        search_deals=config.search_deals,
-        seed=config.seed,
-        cpu=cpu_name(),
-        sections="\n".join(lines).rstrip(),
-    )
-    write_atomic(Path(config.page), page.encode())
-    console.print(f"wrote {config.page}", highlight=False)
+    rows: dict[str, Any] = {}
+    for table in found:
+        results = {name: measure(config, table, name) for name in table.agents}
+        name = table.preset if config.players else f"{table.preset}-{table.rules.num_players}"
+        rows[name] = row(table, results, parity_of(config, table, results))
+        console.print(f"{name}: {rows[name]['agents']}", highlight=False, markup=False)
+    path = Path(config.out) / "out.json"
+    write_atomic(path, (json.dumps({"rows": rows}, indent=1) + "\n").encode())
+    console.print(f"wrote {path}", highlight=False)
     return 0
 
 

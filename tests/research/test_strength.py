@@ -1,7 +1,8 @@
-"""The page of every shipped agent's strength at every table."""
+"""The strength of every shipped agent at every table."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def _of(game: str) -> list[strength.Table]:
     return list(tables(game_named(game)))
 
 
-def test_the_page(
+def test_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(strength, "AGENTS", ("random", "greedy"))
@@ -42,22 +43,31 @@ def test_the_page(
         if (preset, rules.num_players) in (("cardgames", 4), ("south", 4), ("cardgames", 2))
     ]
     monkeypatch.setattr(strength, "variants_of", lambda game: few)
-    page, out = tmp_path / "strength.md", tmp_path / "out"
-    options = ["--env", "tienlen", "--deals", "6", "--search-deals", "2", "--page", str(page)]
-    assert main([*options, "--out", str(out)]) == 0
+    options = [
+        "--env",
+        "tienlen",
+        "--deals",
+        "6",
+        "--search-deals",
+        "2",
+        "--players",
+        "4",
+        "--out",
+        str(tmp_path),
+    ]
+    assert main(options) == 0
     first, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("about ")
     assert first.endswith("minutes with --workers 1")
-    text = page.read_text(encoding="utf-8")
-    assert text.index("### 4 players") < text.index("### 2 players")
-    assert "| preset | parity | `random` | `greedy` |" in text
-    assert "| `cardgames` | 1.5 points | 0." in text
-    assert "| `south` | 0 units | -" in text
-    assert "6 held-out deals" in text
-    monkeypatch.setattr(strength, "PAGE", "{sections}")
-    main([*options, "--out", str(out)])  # from the stored results
-    assert page.read_text(encoding="utf-8") == text[text.index("## `tienlen`") :].rstrip()
-    assert len(list(out.glob("*/*/chunks.jsonl"))) == 6
+    found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert {name: (row["figure"], row["parity"]) for name, row in found["rows"].items()} == {
+        "cardgames": ("points", 1.5),
+        "south": ("units", 0),
+    }
+    assert found["rows"]["south"]["agents"]["random"][0] < 0
+    main(options)  # from the stored results
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == found
+    assert len(list(tmp_path.glob("*/*/chunks.jsonl"))) == 4
 
 
 def test_the_parity_of_thirteens_is_what_equal_players_have(
@@ -66,8 +76,6 @@ def test_the_parity_of_thirteens_is_what_equal_players_have(
     monkeypatch.setattr(strength, "AGENTS", ("random", "trickster"))
     four = [found for found in variants_of(game_named("thirteens")) if found[1].num_players == 4][:1]
     monkeypatch.setattr(strength, "variants_of", lambda game: four)
-    page = tmp_path / "strength.md"
-    main(["--env", "thirteens", "--deals", "8", "--page", str(page), "--out", str(tmp_path / "out")])
-    (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if "points |" in line]
-    _, _, parity, _, against_itself, _ = (cell.strip() for cell in row.split("|"))
-    assert against_itself.startswith(f"{float(parity.removesuffix(' points')):.1f} ±")
+    main(["--env", "thirteens", "--deals", "8", "--out", str(tmp_path)])
+    (row,) = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["rows"].values()
+    assert row["agents"]["trickster"][0] == pytest.approx(row["parity"], abs=1e-5)
