@@ -28,7 +28,7 @@ Tiến lên / Thirteen: environment, agents, training
   make weekly     ten million changed inputs, and `make mutation`: hours; both go on where they ended
   make coverage   lines and branches that the tests reach, kernels in plain Python: 40 minutes
   make lowest     test with the lowest versions of pyproject.toml, without torch; the plain wheel, too
-  make lint       ruff, mypy, import contracts
+  make lint       ruff, mypy, import contracts, numbers on pages without a source
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
   make notebooks  run the notebooks with small budgets; BUDGET=1 for the figures of their texts
@@ -40,6 +40,7 @@ Tiến lên / Thirteen: environment, agents, training
   make signatures add to the list of what that compiles what the tests still had to compile
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make bench      measure speed
+  make figures    measure the figures of README and docs again: hours; ARGS=--stale only what is stale
   make bench-gpu  measure what a GPU brings; the rows that need one wait where there is none
   make install    set up $(VENV) with everything and compile; the others do what they need of it
   make clean      remove caches and builds; runs/ and $(VENV) stay
@@ -51,7 +52,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu native signatures web-engine web play wheel wheels clean distclean
+.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu figures native signatures web-engine web play wheel wheels clean distclean
 
 help:
 	$(info $(HELP))
@@ -121,6 +122,7 @@ lint: $(STAMP)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-cache
+	$(PY) -m tools.figures --check
 
 format: $(STAMP)
 	$(PY) -m ruff format .
@@ -140,6 +142,9 @@ bench: $(STAMP) $(NATIVE)
 
 bench-gpu: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_gpu.bench $(ARGS)
+
+figures: $(STAMP) $(NATIVE)
+	$(PY) -m tools.figures $(ARGS)
 
 # Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.
 $(NATIVE): $(STAMP) $(KERNELS)

@@ -1,4 +1,4 @@
-"""The README: short, its Python blocks run, and its figures are those of the pages that own them."""
+"""The README: short, its Python blocks run, and the site takes its text from there."""
 
 from __future__ import annotations
 
@@ -49,29 +49,6 @@ def test_links_lead_to_files() -> None:
     assert len(targets) > 10
     for target in targets:
         assert (ROOT / target).exists(), target
-
-
-def test_the_points_are_those_of_the_page_of_strength() -> None:
-    found = {cells[0].strip("`"): cells[2] for cells in rows(section("Agents"))}
-    owned_rows = list(rows(page("strength.md")))
-    head = next(cells for cells in owned_rows if cells[0] == "preset")
-    table = next(cells for cells in owned_rows if cells[0] == "`cardgames`")
-    owned = {name.strip("`"): points for name, points in zip(head[2:], table[2:], strict=True)}
-    assert {name: found[name] for name in owned} == owned
-    assert found["heuristic"] == table[1].removesuffix(" points")
-
-
-def test_the_speeds_are_those_of_the_benchmark() -> None:
-    found = [cells for cells in rows(section("Speed")) if cells[1][0].isdigit()]
-    assert len(found) == 3
-    owned = list(rows(page("benchmark.md")))
-    assert all(cells in owned for cells in found)
-
-
-def test_the_time_of_the_champion_is_that_of_its_page() -> None:
-    found = {cells[0]: cells[3] for cells in rows(section("Agents"))}
-    (owned,) = (cells for cells in rows(page("champion.md")) if cells[0] == "one at a time")
-    assert [f"{found[name]} ms" for name in ("`champion`", "`champion:worlds=0`")] == owned[1:3]
 
 
 def test_the_presets_have_these_numbers_of_actions() -> None:

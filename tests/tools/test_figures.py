@@ -1,0 +1,167 @@
+"""Measured figures: what a page may say, what makes a result stale, and how results are made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools.figures import __main__ as program, pages, results, sources, views
+from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, Entry, matches
+
+ROOT = Path(__file__).parents[2]
+NOT_YET_CONVERTED = 296  # numbers; it may only fall
+
+
+def test_no_page_says_what_no_result_says() -> None:
+    assert pages.problems() == []
+
+
+def test_what_is_not_converted_yet_becomes_less() -> None:
+    assert sum(pages.exceptions().get("not_yet_converted", {}).values()) <= NOT_YET_CONVERTED
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It has 1.63 ± 0.02 points.", ["± 0.02"]),
+        ("It is 33 × RLCard, and .5 × the rest", ["33 ×", ".5 ×"]),
+        (
+            "`champion` takes .9 ms, 7,889 decisions/s, 18.1 million steps/s",
+            [".9 ms", "7,889 decisions/s", None],
+        ),
+        ("| path | steps/s |\n|---|---|\n| a | 324,000 |\n| b | – |", ["324,000"]),
+        ("```text\n35 games/s\n```", ["35 games/s"]),
+        ("**± .006** in all", ["± .006"]),
+        ("500 deals × 4, a deck of 3 × 4, `--ms 10 ms`, 2 msgs", []),
+        ("```sh\nsleep # 5 ms\n```", []),
+        ("<!-- historical: curves -->about ± 0.05<!-- end -->", []),
+        ("<!-- figure: payments -->± 0.05<!-- end -->", []),
+    ],
+)
+def test_numbers_that_were_measured(text: str, numbers: list[str | None]) -> None:
+    found = [one.text for one in pages.measured("a.md", text)]
+    assert len(found) == len(numbers)
+    assert all(said in (None, one) for said, one in zip(numbers, found, strict=True))
+
+
+def test_a_planted_number_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = tmp_path / "README.md"
+    planted.write_text(
+        (ROOT / "README.md").read_text(encoding="utf-8") + "\nIt is 33 × as fast.\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(pages, "pages", lambda: iter([planted]))
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (line,) = [line for line in pages.problems() if line.startswith("README.md: ")]
+    assert "33 ×" in line
+
+
+def test_a_number_between_markers_is_that_of_the_result() -> None:
+    text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert pages.filled(text.replace("2.53 ±", "2.63 ±"), "docs/agents.md") == text
+    with pytest.raises(ValueError, match="names no figure"):
+        pages.filled("<!-- figure: nothing --><!-- end -->", "a.md")
+    with pytest.raises(ValueError, match=r"README\.md.*historical"):
+        pages.filled("<!-- historical: curves --><!-- end -->", "README.md")
+
+
+def test_a_result_has_all_that_makes_it_again() -> None:
+    keys = {
+        "commands",
+        "seed",
+        "deals",
+        "commit",
+        "sources",
+        "processor",
+        "versions",
+        "date",
+        "seconds",
+        "values",
+    }
+    assert {path.stem for path in results.RESULTS.glob("*.json")} <= set(ENTRIES)
+    for name in ENTRIES:
+        if (found := results.result_of(name)) is not None:
+            assert set(found) == keys
+            assert found["seconds"] <= 2 * 3600
+    for entry in ENTRIES.values():
+        assert entry.minutes <= 120
+        assert sources.files_of(entry.sources)
+        assert {need for needs, _ in views.VIEWS.values() for need in needs} <= set(ENTRIES)
+        assert all("{out}" in entry.command(key) for key in entry.commands)
+
+
+def test_every_figure_of_the_past_stands_on_a_page() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in views.pages()]
+    for name in HISTORICAL:
+        assert sum(f"<!-- historical: {name} -->" in text for text in texts) == 1, name
+
+
+def test_what_changes_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+
+    def digest(text: str, name: str = "a.py") -> str:
+        shutil.rmtree(tmp_path / "code", ignore_errors=True)
+        (tmp_path / "code").mkdir()
+        (tmp_path / "code" / name).write_text(text, encoding="utf-8")
+        sources._digest.cache_clear()
+        return sources.digest_of(["code"])
+
+    plain = digest("from tienlen_env import f\n\ndef g(x):\n    return f(x, 1)\n")
+    same = '"""A."""\nfrom tienlen_env.engine import f\n\ndef g(x):\n    """B."""\n    return f(x, 1)  # c\n'
+    assert digest(same) == digest(same, "b.py") == plain
+    assert digest(same.replace("1)", "2)")) != plain
+    assert digest("import numpy\n" + same) != plain
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        sources.digest_of(["nothing"])
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results, pages and exceptions of their own, and two cheap entries."""
+    command = f"{ALONE} greedy random --composition 1v3 {DEALT}"
+    entry = Entry("first", {"": command}, matches, ("tienlen_env/games/common",), 1, seed=3, deals=2)
+    entries = [entry, entry._replace(name="second", minutes=2, seed=4)]
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(program, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(program, "WORK", tmp_path / "work")
+    monkeypatch.setattr(program, "pages", lambda: iter([]))
+    monkeypatch.setattr(program, "cheapest_first", lambda: entries)
+    monkeypatch.setattr(program, "EXCEPTIONS", tmp_path / "exceptions.toml")
+    (tmp_path / "exceptions.toml").touch()
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+def test_results_are_made_within_a_budget_and_once(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def values(name: str) -> dict[str, object]:
+        found = json.loads((workplace / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        return {key: value for key, value in found.items() if key not in ("date", "seconds")}
+
+    assert program.main(["--budget", "90s"]) == 0
+    assert not (workplace / "results" / "second.json").exists()
+    first = values("first")
+    assert list(first["values"][""]) == ["greedy v. 3 × random"]  # type: ignore[index]
+    make, calls = program.make, []
+
+    def make_slowly(entry: Entry) -> dict[str, object]:
+        calls.append(entry.name)
+        return make(entry)
+
+    monkeypatch.setattr(program, "make", make_slowly)
+    program.main([])  # goes on
+    program.main(["--stale"])  # nothing is
+    assert calls == ["second"]
+    program.main(["--again", "--only", "first"])
+    assert values("first") == first
+    capsys.readouterr()
+    program.main(["--list-stale"])
+    assert capsys.readouterr().out == ""
+    (workplace / "results" / "first.json").write_text(
+        json.dumps(first | {"sources": "", "seconds": 1}), "utf-8"
+    )
+    program.main(["--list-stale"])
+    assert capsys.readouterr().out.split() == ["stale", "0.0", "min", "first"]

@@ -1,0 +1,210 @@
+"""Make the measured figures of README and docs again, the cheapest first.
+
+    make figures                            # all that this clone has not made of these sources
+    make figures ARGS=--stale               # what results/ has of older sources, or does not have
+    make figures ARGS="--budget 10m"        # as many as take ten minutes of processor time
+    make figures ARGS="--only baselines"    # those whose names begin with it
+    make figures ARGS=--pages               # only write results/ into the pages
+
+A stopped run goes on with the same command: finished results stay, and a command that keeps what it has
+played goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
+from tools.figures.registry import Entry
+from tools.figures.results import RESULTS, cheapest_first, minutes_of, state_of
+from tools.figures.sources import ROOT, digest_of
+from tools.figures.views import pages
+
+WORK: Final = ROOT / "build" / "figures"
+UNITS: Final = {"s": 1 / 60, "m": 1.0, "h": 60.0}
+
+
+def minutes(text: str) -> float:
+    """A time such as ``10m``, ``90s`` or ``2h`` in minutes."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid time: expected 90s, 10m or 2h")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def commit(paths: Sequence[str]) -> str:
+    """The last commit that changed these paths, with ``+`` if they have changed since; ``""`` without git."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        changed = git("status", "--porcelain", "--", *paths)
+        return git("log", "-1", "--abbrev=7", "--format=%h", "--", *paths) + ("+" if changed else "")
+    except FileNotFoundError:
+        return ""
+
+
+def make(entry: Entry) -> dict[str, Any]:
+    """Run the commands of an entry, and return its result.
+
+    Raises:
+        subprocess.CalledProcessError: a command fails.
+    """
+    from tienlen_agents.command import cpu_name, versions
+
+    sources = digest_of(entry.sources)
+    folder = WORK / f"{entry.name}-{sources}"
+    outputs: dict[str, Path] = {}
+    timing = folder / "seconds.json"  # of earlier, stopped runs of this entry
+    before = json.loads(timing.read_text(encoding="utf-8")) if timing.exists() else 0.0
+    start = _seconds()
+    for key in entry.commands:
+        outputs[key] = folder / (re.sub(r"\W+", "-", key) or "only")
+        outputs[key].mkdir(parents=True, exist_ok=True)
+        command = entry.command(key).replace("{out}", shlex.quote(str(outputs[key])))
+        print(f"$ python -m {command}", flush=True)
+        try:
+            subprocess.run(
+                [sys.executable, "-m", *shlex.split(command)],
+                cwd=ROOT,
+                check=True,
+                env={"OMP_NUM_THREADS": "1", **os.environ},
+            )
+        finally:
+            timing.write_text(json.dumps(before + _seconds() - start), encoding="utf-8")
+    return {
+        "commands": {key: entry.command(key) for key in entry.commands},
+        "seed": entry.seed,
+        "deals": entry.deals,
+        "commit": commit(entry.sources),
+        "sources": sources,
+        "processor": cpu_name(),
+        "versions": versions(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
+        "seconds": round(before + _seconds() - start, 1),
+        "values": entry.read(outputs),
+    }
+
+
+def _seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write_pages() -> None:
+    """Write what the results say into the pages, and lower the counts of what is not converted yet."""
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        new = filled(text, path.relative_to(ROOT).as_posix())
+        if new != text:
+            path.write_text(new, encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+    found, _ = without_source()
+    text = EXCEPTIONS.read_text(encoding="utf-8")
+    for page, count in tomllib.loads(text).get("not_yet_converted", {}).items():
+        left = len(found.get(page, []))
+        if left < count:
+            line = re.escape(f'"{page}" = {count}') + "\n"
+            text = re.sub(line, f'"{page}" = {left}\n' if left else "", text)
+    EXCEPTIONS.write_text(text, encoding="utf-8")
+
+
+def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[Entry]:
+    """The entries to make, the cheapest first, as many as the budget holds."""
+    found, total = [], 0.0
+    for entry in cheapest_first():
+        if options.only and not any(entry.name.startswith(name) for name in options.only):
+            continue
+        if not options.again:
+            is_done = (
+                not state_of(entry) if options.stale else made.get(entry.name) == digest_of(entry.sources)
+            )
+            if is_done:
+                continue
+        total += minutes_of(entry)
+        if options.budget is not None and total > options.budget:
+            break
+        found.append(entry)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, write ``results/`` and the pages."""
+    about, _, more = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.figures",
+        description=about,
+        epilog=more,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--stale", action="store_true", help="only what is stale or new in results/")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="only entries whose names begin with one of these"
+    )
+    parser.add_argument(
+        "--budget", type=minutes, metavar="TIME", help="at most so much processor time: 90s, 10m, 2h"
+    )
+    parser.add_argument("--again", action="store_true", help="also what is made already")
+    parser.add_argument("--list", action="store_true", help="list the entries, and make nothing")
+    parser.add_argument(
+        "--list-stale", action="store_true", help="list what is stale or new; the exit code is 0"
+    )
+    parser.add_argument("--pages", action="store_true", help="only write results/ into the pages")
+    parser.add_argument("--check", action="store_true", help="fail if a measured number has no source")
+    options = parser.parse_args(argv)
+    if options.check:
+        found = problems()
+        print(
+            "\n".join(found)
+            or "Every measured number has a source, or stands in tools/figures/exceptions.toml."
+        )
+        return int(bool(found))
+    if options.list or options.list_stale:
+        for entry in cheapest_first():
+            state = state_of(entry)
+            if state or options.list:
+                print(f"{state or 'fresh':6} {minutes_of(entry):6.1f} min  {entry.name}")
+        return 0
+    if not options.pages:
+        log = WORK / "made.json"
+        made: dict[str, str] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else {}
+        todo = chosen(options, made)
+        total = sum(map(minutes_of, todo))
+        print(f"{len(todo)} results, about {total:.0f} minutes of processor time", flush=True)
+        for entry in todo:
+            if options.again:
+                shutil.rmtree(WORK / f"{entry.name}-{digest_of(entry.sources)}", ignore_errors=True)
+            _store(entry, make(entry))
+            made[entry.name] = digest_of(entry.sources)
+            log.write_text(json.dumps(made), encoding="utf-8")
+            write_pages()
+        return 0
+    write_pages()
+    return 0
+
+
+def _store(entry: Entry, result: dict[str, Any]) -> None:
+    from tienlen_agents.files import write_atomic
+
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    write_atomic(RESULTS / f"{entry.name}.json", text.encode())
+    print(f"wrote results/{entry.name}.json", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

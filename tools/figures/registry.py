@@ -1,0 +1,225 @@
+"""What is measured: commands, their seeds and deals, the time that they take, and the sources behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+DIGITS: Final = 6  # of a stored value
+
+Values = dict[str, Any]
+
+
+class Entry(NamedTuple):
+    """One result, ``results/<name>.json``.
+
+    Attributes:
+        name: of the result.
+        commands: what ``python -m`` runs, by a key of its own; ``{out}`` is a folder for its output,
+            ``{seed}`` and ``{deals}`` are the numbers below.
+        read: the values, from the folders of the commands' outputs by their keys.
+        sources: files and folders that the values depend on.
+        minutes: of processor time, about, on one core of the machine in ``results/``; the time that the last
+            result took counts if there is one.
+        seed: of the deals; None if nothing is drawn.
+        deals: of each match; None if none is played.
+        is_speed: the values are times or rates, which differ from run to run.
+    """
+
+    name: str
+    commands: Mapping[str, str]
+    read: Callable[[Mapping[str, Path]], Values]
+    sources: tuple[str, ...]
+    minutes: float
+    seed: int | None = None
+    deals: int | None = None
+    is_speed: bool = False
+
+    def command(self, key: str) -> str:
+        """One command, with its seed and deals; ``{out}`` is still in it."""
+        return self.commands[key].format(seed=self.seed, deals=self.deals, out="{out}")
+
+
+class Historical(NamedTuple):
+    """Figures of the past, which cannot be made again in two hours.
+
+    Attributes:
+        commit: at which they were measured, or whose pages first had them.
+        command: that measured them there.
+    """
+
+    commit: str
+    command: str
+
+
+# ---------------------------------------------------------------- what a result depends on
+
+ENGINE: Final = ("tienlen_env/games", "tienlen_env/engine")
+ENVIRONMENTS: Final = ("tienlen_env/envs", "tienlen_env/single")
+AGENTS: Final = "agents/tienlen_agents"
+ARENA: Final = tuple(f"{AGENTS}/arena/{name}.py" for name in ("chunk", "play", "result", "stats"))
+BASELINES: Final = (*ENGINE, *ARENA, f"{AGENTS}/rule_based")
+LEARNED: Final = (f"{AGENTS}/search", f"{AGENTS}/networks", f"{AGENTS}/endgame.py")
+BENCHMARKS: Final = "train/tienlen_train/benchmarks"
+ALL_AGENTS: Final = (*BASELINES, *LEARNED)
+
+# ---------------------------------------------------------------- how outputs are read
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def matches(outputs: Mapping[str, Path]) -> Values:
+    """Of ``arena.json``: by the key of the command, the table's title and the agent, every figure it has.
+
+    A figure is ``[mean, half width of the 95 % interval]``.
+    """
+    found: Values = {}
+    for key, folder in outputs.items():
+        report = json.loads((folder / "arena.json").read_text(encoding="utf-8"))
+        for table in report["tables"]:
+            for agent in table["agents"]:
+                figures = {
+                    name: [_rounded(value["mean"]), _rounded((value["high"] - value["low"]) / 2)]
+                    for name, value in agent.items()
+                    if isinstance(value, dict) and value.get("high") is not None
+                }
+                found.setdefault(key, {}).setdefault(table["title"], {})[agent["name"]] = figures
+    return found
+
+
+def rows(outputs: Mapping[str, Path]) -> Values:
+    """The rows of ``out.json``, a file of `tienlen_train.benchmarks.write_result`."""
+    (folder,) = outputs.values()
+    found: Values = json.loads((folder / "out.json").read_text(encoding="utf-8"))["rows"]
+    return found
+
+
+# ---------------------------------------------------------------- the entries
+
+MEASURED_AGENTS: Final = (
+    "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
+    " champion:worlds=0 champion"
+)
+BASELINE_TABLES: Final = {
+    "heuristic": "greedy_long greedy random",
+    "greedy_long": "greedy random",
+    "greedy": "greedy_long random",
+    "random": "greedy_long greedy",
+}
+PAYING: Final = ("south", "south_winner", "south_count", "north", "bga")
+ALONE: Final = "tienlen_agents.arena match"
+DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
+TO_FILE: Final = "--out {out}/out.json"
+
+
+def _strength(game: str, players: int, minutes: float) -> Entry:
+    return Entry(
+        f"strength-{game}-{players}",
+        {"": f"research.strength --env {game} --players {players} {DEALT.removesuffix(' --quiet')}"},
+        rows,
+        (*ALL_AGENTS, "research/strength.py"),
+        minutes,
+        seed=4_000_001,
+        deals=500,
+    )
+
+
+ENTRIES: Final = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "baselines",
+            {
+                a: f"tienlen_agents.arena compare {a} {others} {DEALT}"
+                for a, others in BASELINE_TABLES.items()
+            },
+            matches,
+            BASELINES,
+            2,
+            seed=1,
+            deals=2500,
+        ),
+        Entry(
+            "payments",
+            {
+                rules: f"{ALONE} heuristic greedy --composition 1v3 --rules {rules} {DEALT}"
+                for rules in PAYING
+            },
+            matches,
+            BASELINES,
+            1,
+            seed=1,
+            deals=1000,
+        ),
+        Entry(
+            "trickster",
+            {"": f"{ALONE} search:worlds=96 trickster --composition 1v3 --rules thirteens {DEALT}"},
+            matches,
+            ALL_AGENTS,
+            3,
+            seed=1,
+            deals=200,
+        ),
+        Entry(
+            "decision-times",
+            {"": f"research.search --agents '{MEASURED_AGENTS}' --deals 0 --seed {{seed}} {TO_FILE}"},
+            rows,
+            (*ALL_AGENTS, "research/search.py"),
+            1,
+            seed=1,
+            is_speed=True,
+        ),
+        Entry(
+            "speed",
+            {"": f"tienlen_train.benchmarks.speed {TO_FILE}"},
+            rows,
+            (*ENGINE, *ENVIRONMENTS, f"{BENCHMARKS}/speed.py"),
+            4,
+            is_speed=True,
+        ),
+        Entry(
+            "startup",
+            {"": f"tienlen_train.benchmarks.startup {TO_FILE}"},
+            rows,
+            (*ENGINE, *ENVIRONMENTS, AGENTS, f"{BENCHMARKS}/startup.py"),
+            6,
+            is_speed=True,
+        ),
+        Entry(
+            "machine-code",
+            {"": f"research.native {TO_FILE}"},
+            rows,
+            (*ALL_AGENTS, "research/native.py", f"{BENCHMARKS}/speed.py"),
+            12,
+            is_speed=True,
+        ),
+        Entry(
+            "tutorial-opponent",
+            {"": f"{ALONE} greedy_long heuristic --composition 1v3 {DEALT}"},
+            matches,
+            BASELINES,
+            0.5,
+            seed=7,
+            deals=500,
+        ),
+        *(_strength("tienlen", players, minutes) for players, minutes in ((4, 25), (3, 15), (2, 8))),
+        *(_strength("thirteens", players, 3) for players in (7, 6, 5, 4, 3)),
+    )
+}
+
+# The commit is that whose page first had the figures.
+HISTORICAL: Final = {
+    "champion-results": Historical("a0038c6", "python -m research.ship"),
+    "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
+    "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
+    "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
+    "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
+    "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
+    "cluster-scale": Historical("2c535af", "tienlen bench cluster"),
+    "regret": Historical("2c535af", "tienlen regret champion champion:worlds=0 reference heuristic"),
+    "curves": Historical("2c535af", "tienlen bench curves"),
+}

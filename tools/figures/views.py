@@ -1,0 +1,238 @@
+"""What the pages show of the results: a name in a marker of a page, and the Markdown between the markers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tools.figures.registry import BASELINE_TABLES, ENTRIES, HISTORICAL, PAYING
+from tools.figures.results import cheapest_first, minutes_of, result_of, values_of
+from tools.figures.sources import ROOT
+
+LEADERBOARD: Final = ROOT / "leaderboard"
+LARGE: Final = 5  # a parity from here on is shown with one digit
+
+# ---------------------------------------------------------------- numbers as text
+
+
+def interval(value: Sequence[float], digits: int = 2, *, percent: bool = False) -> str:
+    """A mean and its half width, ``1.63 ± 0.02``."""
+    mean, half = (100 * one if percent else one for one in value)
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"
+
+
+def significant(value: float, digits: int = 2) -> str:
+    """A number with so many digits that count: ``0.93``, ``12``, ``0.021``."""
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text else text
+
+
+def rate(value: float) -> str:
+    """A rate with three digits: ``324,000``, ``18.1 million``."""
+    return f"{value / 1e6:.3g} million" if value >= 1e6 else f"{float(f'{value:.3g}'):,.0f}"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    return "\n".join(
+        [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(line)} |" for line in lines)]
+    )
+
+
+# ---------------------------------------------------------------- the agents of the README
+
+AGENTS: Final = {  # by the row of track A
+    "random": "uniform over the legal actions",
+    "greedy": "plays the lowest legal card",
+    "greedy_long": "the same, leads the most cards",
+    "heuristic": "fewest plays for its hand, weighs control",
+    "endgame": "the same, solves endgames of two",
+    "search": "evaluates actions in sampled deals",
+    "ismcts": "one search tree over sampled deals",
+    "reference": "a network of self-play alone",
+    "champion-network": "one network for every variant",
+    "champion": "the same, refined by a small search",
+}
+
+
+def agents() -> str:
+    """Rating and points against three equal opponents on track A, and the time of a decision."""
+    times = values_of("decision-times")
+    found = []
+    for row, words in AGENTS.items():
+        packet = json.loads((LEADERBOARD / f"A-{row}.json").read_text(encoding="utf-8"))["packet"]
+        name, figures = packet["agent"], packet["figures"]
+        rating = figures["ratings"]["agent"]
+        against = {one["title"].partition(" v. ")[2]: one["points"] for one in figures["tables"]}
+        points = [_of_packet(against[f"3 × {base}"]) for base in ("heuristic", "reference")]
+        rated = interval((rating["mean"], rating["half_width"]), 1)
+        cells = [f"`{name}`", words, rated, *points, significant(times[name]["mean"])]
+        found.append((rating["mean"], cells))
+    ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
+    return table(
+        ["agent", "what it is", "rating", "v. `heuristic`", "v. `reference`", "ms a decision"], ranked
+    )
+
+
+def _of_packet(points: Mapping[str, float]) -> str:
+    if not points["half_width"]:
+        return f"{points['mean']:g}"  # of itself
+    return interval((points["mean"], points["half_width"]))
+
+
+# ---------------------------------------------------------------- speed
+
+SPEED: Final = {  # path on the page: (row, what it is compared with, in words)
+    "`tienlen_v1.raw_env()`": ("tienlen_v1.raw_env()", "an AEC environment that does nothing"),
+    "`tienlen_v1.env()`": ("tienlen_v1.env()", "the do-nothing environment behind the same wrappers"),
+    '`Batch("cardgames", 4096)`': ("Batch cardgames", "one core"),
+    "`thirteens_v0.raw_env()`": ("thirteens_v0.raw_env()", "`tienlen_v1.raw_env()`"),
+    "`Round` with `legal_plays()`": ("Round, legal_plays()", "one game at a time, for people"),
+    '`Batch("foicica", 4096)`': ("Batch foicica", "one core, 994 actions"),
+    '`Batch("thirteens", 4096)`': ("Batch thirteens", "one core"),
+    '`Batch("cardgames", 16384, threads=2)`': ("Batch cardgames, 2 threads", ""),
+    "two batches of 8,192, a Python thread each": (
+        "2 batches, a thread each",
+        "one thread: the kernels hold no lock",
+    ),
+}
+
+
+def speed(paths: Sequence[str]) -> str:
+    """Decisions a second of some paths."""
+    rows = values_of("speed")
+    lines = []
+    for path in paths:
+        row, words = SPEED[path]
+        ratios = list(rows[row]["ratios"].values())
+        if ratios:
+            words = f"{ratios[0]:.2f} × {words}"
+        lines.append([path, rate(rows[row]["median"]), words])
+    return table(["path", "decisions/s", "in comparison"], lines)
+
+
+# ---------------------------------------------------------------- matches
+
+
+def baselines() -> str:
+    """Who beats whom, points and first places."""
+    found = values_of("baselines")
+    columns = ("greedy_long", "greedy", "random")
+    lines = []
+    for name in BASELINE_TABLES:
+        cells = ["parity" if name == base else _points_and_first(found[name], name, base) for base in columns]
+        lines.append([f"`{name}`", *cells])
+    return table(["A", *(f"v. three `{base}`" for base in columns)], lines)
+
+
+def _points_and_first(found: Mapping[str, Any], name: str, base: str) -> str:
+    figures = found[f"{name} v. 3 × {base}"][name]
+    return f"{interval(figures['points'])} / {interval(figures['first'], 1, percent=True)} %"
+
+
+def payments() -> str:
+    """Units a round of `heuristic` against `greedy`, in each preset with payments, and points in `bga`."""
+    cells = []
+    for preset, tables in values_of("payments").items():
+        (figures,) = (one["heuristic"] for one in tables.values())
+        cells.append(interval(figures.get("units", figures["points"])))
+        assert preset in PAYING
+    head = ["", *(f"`{name}`" if name != "bga" else "`bga` (points, parity 1.5)" for name in PAYING)]
+    return table(head, [["`heuristic`", *cells]])
+
+
+def figure(name: str, key: str, agent: str, what: str, digits: int = 2) -> str:
+    """One figure of a match with one table."""
+    (found,) = values_of(name)[key].values()
+    return interval(found[agent][what], digits, percent=what == "first")
+
+
+# ---------------------------------------------------------------- strength
+
+
+def strength(name: str) -> str:
+    """One table of strength: presets against agents."""
+    found = values_of(name)
+    names = list(dict.fromkeys(agent for row in found.values() for agent in row["agents"]))
+    lines = []
+    for preset, row in found.items():
+        # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
+        digits = 2 if row["figure"] == "points" and row["parity"] < LARGE else 1
+        cells = [interval(row["agents"][one], digits) if one in row["agents"] else "–" for one in names]
+        lines.append([f"`{preset}`", f"{round(row['parity'], digits):g} {row['figure']}", *cells])
+    return table(["preset", "parity", *(f"`{one}`" for one in names)], lines)
+
+
+# ---------------------------------------------------------------- how to make them again
+
+
+def reproduce() -> str:
+    """Every result: its command, the time that it takes, when and where it was measured."""
+    lines = []
+    for entry in cheapest_first():
+        found = result_of(entry.name)
+        commands = "<br>".join(
+            f"`python -m {entry.command(key).replace('{out}', 'OUT')}`" for key in entry.commands
+        )
+        measured = (
+            "not yet" if found is None else f"{found['date'][:10]}, {found['commit']}, {found['processor']}"
+        )
+        pages = ", ".join(pages_with(entry.name)) or "–"
+        time = f"{max(minutes_of(entry), 0.1):.1f} min"
+        lines.append([f"`{entry.name}`", pages, commands, time, measured])
+    return table(["result", "on", "commands", "processor time", "measured"], lines)
+
+
+def historical() -> str:
+    """Every historical figure: its commit and command."""
+    lines = [[f"`{name}`", f"`{one.commit}`", f"`{one.command}`"] for name, one in HISTORICAL.items()]
+    return table(["figures", "commit", "command"], lines)
+
+
+def historical_sentence(name: str) -> str:
+    """What stands before historical figures."""
+    commit, command = HISTORICAL[name]
+    return f"*Historical: commit {commit},* `{command}`"
+
+
+# ---------------------------------------------------------------- the names of the markers
+
+README_PATHS: Final = list(SPEED)[:3]
+VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[], str]]]] = {
+    "agents": (("decision-times",), agents),
+    "speed-short": (("speed",), partial(speed, README_PATHS)),
+    "speed": (("speed",), partial(speed, list(SPEED))),
+    "baselines": (("baselines",), baselines),
+    "payments": (("payments",), payments),
+    "trickster-search": (
+        ("trickster",),
+        partial(figure, "trickster", "", "search:worlds=96,inference=0.95", "points"),
+    ),
+    "trickster-others": (("trickster",), partial(figure, "trickster", "", "trickster", "points")),
+    "tutorial-opponent": (
+        ("tutorial-opponent",),
+        partial(figure, "tutorial-opponent", "", "greedy_long", "points"),
+    ),
+    **{name: ((name,), partial(strength, name)) for name in ENTRIES if name.startswith("strength-")},
+    "reproduce": ((), reproduce),
+    "historical": ((), historical),
+}
+
+
+def pages() -> Iterator[Path]:
+    """README and the pages of the site that are written by hand."""
+    yield ROOT / "README.md"
+    yield from sorted((ROOT / "docs").rglob("*.md"))
+
+
+def pages_with(result: str) -> list[str]:
+    """The pages that show a result."""
+    marks = [f"<!-- figure: {view} -->" for view, (needs, _) in VIEWS.items() if result in needs]
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path in pages()
+        if any(mark in path.read_text(encoding="utf-8") for mark in marks)
+    ]
