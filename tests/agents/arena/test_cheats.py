@@ -284,7 +284,7 @@ def isolated(name: str, limit_ms: int = 20_000, keys: Any = KEYS) -> tuple[Playe
     ],
 )  # fmt: skip
 def test_isolated_cheats_forfeit(name: str, reason: str, cheats: None) -> None:
-    keys = KEYS[:3]  # a process is started again for each
+    keys = KEYS[:1]  # a process is started again for each seat
     played, _ = isolated(name, keys=keys)
     assert sum(forfeit.num_seats for forfeit in played.forfeits[1]) == len(keys)
     assert played.forfeits[1][0].reason == reason
@@ -293,7 +293,7 @@ def test_isolated_cheats_forfeit(name: str, reason: str, cheats: None) -> None:
 
 def test_isolated_sleepers_forfeit(cheats: None) -> None:
     """Who waited for it would wait for days."""
-    played, _ = isolated("sleeps", 50)
+    played, _ = isolated("sleeps", 50, KEYS[:1])
     assert played.forfeits[1][0].reason == "no answer in time"
 
 
