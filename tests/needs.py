@@ -61,6 +61,11 @@ _without_jax = None if importlib.util.find_spec("jax") else "JAX (pip install -e
 
 needs_openspiel = _needs(_without_openspiel)
 needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
+needs_mlcroissant = _needs(
+    None
+    if importlib.util.find_spec("mlcroissant") and importlib.util.find_spec("pyarrow")
+    else "mlcroissant and pyarrow (pip install mlcroissant -e '.[data]')"
+)
 needs_jax = _needs(_without_jax)
 needs_perl = _needs(None if _has_perl() else "perl with JSON::PP")
 needs_cc = _needs(None if shutil.which("cc") else "a C compiler (cc)")

@@ -27,6 +27,7 @@ from tienlen_data.config import (
     num_rounds,
     path_of,
 )
+from tienlen_data.croissant import FILE, croissant
 from tienlen_data.rounds import Block, Deal, Players, loaded, play_block, search_of
 from tienlen_env.engine.agent import Agent
 from tienlen_env.engine.batch import Batch
@@ -246,6 +247,7 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
                 finally:
                     pool.shutdown(cancel_futures=True)
         write_atomic(out / "README.md", card(config, out, len(indices)).encode())
+        write_atomic(out / FILE, metadata(config, out).encode())
     return total
 
 
@@ -282,6 +284,30 @@ _COLUMNS: Final = {
 }
 
 
+def metadata(config: DataConfig, out: Path) -> str:
+    """The columns of both tables, and where the data set is from, for programs (`tienlen_data.croissant`)."""
+    import pyarrow.parquet as pq
+
+    rules = config.variant
+    words = _words(config, Batch(rules, history=config.history))
+    tables = {
+        name: {
+            field.name: (str(field.type), _COLUMNS[name][field.name].format(**words))
+            for field in pq.read_schema(path_of(out, name, 0))
+        }
+        for name in TABLES
+    }
+    title = f"tienlen-{rules.name}-{rules.num_players}-players"
+    about = f"Rounds of {rules.name}, {rules.num_players} players. Settings: {header(config).decode()}"
+    return croissant(title, about, f"{SCHEMA}.0.0", tables, is_played=config.records is None)
+
+
+def _words(config: DataConfig, batch: Batch) -> dict[str, Any]:
+    """What stands in the meanings of columns."""
+    reward = main_reward(config.variant)
+    return {"size": batch.observation_size, "estimates": config.estimates, "reward": reward}
+
+
 def card(config: DataConfig, out: Path, num_shards: int) -> str:
     """The data card: metadata of the hub in YAML, then the tables for people."""
     import pyarrow as pa
@@ -295,7 +321,7 @@ def card(config: DataConfig, out: Path, num_shards: int) -> str:
     of, by = f"records of {Path(config.records or '').name}", f"played by {config.agents}"
     source = markup(of if config.records else by)
     title = f"{sizes['rounds']:,} rounds of {batch.game.name}, {rules.name}, {rules.num_players} players"
-    words = {"size": batch.observation_size, "estimates": config.estimates, "reward": main_reward(rules)}
+    words = _words(config, batch)
     lines = [
         "---",
         f"pretty_name: {json.dumps(title)}",

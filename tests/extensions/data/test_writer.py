@@ -36,7 +36,7 @@ def test_any_workers_and_a_second_start_write_the_same_bytes(tmp_path):
     write_data(config, one)
     write_data(config, two, workers=2)
     assert files(one) == files(two)
-    assert len(files(one)) == 7
+    assert len(files(one)) == 8
     # A kill between the two files of a shard, before the card.
     before = files(one)
     (one / "rounds" / "00001.parquet").unlink()
@@ -58,7 +58,7 @@ def test_no_thread_is_started_off_a_terminal(tmp_path, monkeypatch):
 
     monkeypatch.setattr("threading.Thread.start", start)
     write_data(DataConfig(agents="greedy random", rounds=5, shard_rounds=5, seed=5), tmp_path)
-    assert len(files(tmp_path)) == 3
+    assert len(files(tmp_path)) == 4
 
 
 @needs_pyarrow
