@@ -21,7 +21,7 @@ PAGE := extensions/table/tienlen_table/server/static
 define HELP
 Tiến lên / Thirteen: environment, agents, training
 
-  make train      train a small policy (4 to 10 minutes), compare it with the baselines
+  make train      train a small policy (4 to 11 minutes), compare it with the baselines
   make test       run every test, on all cores
   make nightly    run the longer tests, the fuzzers and the examples of other libraries
   make mutation   change what decides, line by line, and see whether a test fails; it goes on where it ended

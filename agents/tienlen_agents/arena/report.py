@@ -1,6 +1,6 @@
-"""The report of a run: its results with JSON and CSV, and with the terminal, plot and page that draw them.
+"""The report of a run: its results with JSON and CSV, and with the terminal and page that draw them.
 
-The results are data (`result`). `terminal`, `plot` and `page` import only data; `Report` calls them.
+The results are data (`result`). `terminal` and `page` import only data; `Report` calls them.
 """
 
 from __future__ import annotations
