@@ -76,7 +76,8 @@ def make(entry: Entry) -> dict[str, Any]:
     for key in entry.commands:
         outputs[key] = folder / (re.sub(r"\W+", "-", key) or "only")
         outputs[key].mkdir(parents=True, exist_ok=True)
-        command = entry.command(key).replace("{out}", shlex.quote(str(outputs[key])))
+        is_begun = (outputs[key] / "config.json").exists()
+        command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
         print(f"$ python -m {command}", flush=True)
         try:
             subprocess.run(

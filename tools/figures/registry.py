@@ -18,7 +18,7 @@ class Entry(NamedTuple):
     Attributes:
         name: of the result.
         commands: what ``python -m`` runs, by a key of its own; ``{out}`` is a folder for its output,
-            ``{seed}`` and ``{deals}`` are the numbers below.
+            ``{seed}`` and ``{deals}`` are the numbers below, ``{resume}`` goes on with a stopped training.
         read: the values, from the folders of the commands' outputs by their keys.
         sources: files and folders that the values depend on.
         minutes: of processor time, about, on one core of the machine in ``results/``; the time that the last
@@ -37,9 +37,10 @@ class Entry(NamedTuple):
     deals: int | None = None
     is_speed: bool = False
 
-    def command(self, key: str) -> str:
+    def command(self, key: str, *, resume: bool = False) -> str:
         """One command, with its seed and deals; ``{out}`` is still in it."""
-        return self.commands[key].format(seed=self.seed, deals=self.deals, out="{out}")
+        more = " --resume" if resume else ""
+        return self.commands[key].format(seed=self.seed, deals=self.deals, out="{out}", resume=more)
 
 
 class Historical(NamedTuple):
@@ -62,6 +63,7 @@ AGENTS: Final = "agents/tienlen_agents"
 ARENA: Final = tuple(f"{AGENTS}/arena/{name}.py" for name in ("chunk", "play", "result", "stats"))
 BASELINES: Final = (*ENGINE, *ARENA, f"{AGENTS}/rule_based")
 LEARNED: Final = (f"{AGENTS}/search", f"{AGENTS}/networks", f"{AGENTS}/endgame.py")
+TRAINING: Final = (*BASELINES, f"{AGENTS}/networks", "train/tienlen_train")
 BENCHMARKS: Final = "train/tienlen_train/benchmarks"
 ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
@@ -198,6 +200,75 @@ ENTRIES: Final = {
             is_speed=True,
         ),
         Entry(
+            "learning",
+            {"": f"research.learning {TO_FILE}"},
+            rows,
+            (*TRAINING, "research/learning.py"),
+            8,
+            is_speed=True,
+        ),
+        Entry(
+            "make-train",
+            {
+                prior: f"tienlen_train.ppo --prior {prior} --seed {{seed}} --out {{out}}{{resume}}"
+                for prior in ("heuristic", "none")
+            },
+            matches,
+            TRAINING,
+            40,
+            seed=1,
+            deals=2500,
+        ),
+        Entry(
+            "train-thirteens",
+            {
+                "": "tienlen_train.ppo --env thirteens --decisions 1000000 --seed {seed} --out {out}{resume}",
+            },
+            matches,
+            TRAINING,
+            5,
+            seed=1,
+            deals=2500,
+        ),
+        Entry(
+            "tutorial",
+            {
+                "train": "tienlen_train.ppo --decisions 2000000 --out {out} --seed 1{resume}",
+                "match": f"{ALONE} policy:{{out}}/../train/policy.safetensors heuristic --composition 1v3"
+                f" {DEALT}",
+            },
+            matches,
+            TRAINING,
+            9,
+            seed=7,
+            deals=2500,
+        ),
+        Entry(
+            "small-champions",
+            {
+                rules: f"{ALONE} champion:size=small heuristic --composition 1v3 --rules {rules} {DEALT}"
+                for rules in ("south", "south_count", "north")
+            },
+            matches,
+            ALL_AGENTS,
+            6,
+            seed=1,
+            deals=2500,
+        ),
+        Entry(
+            "small-networks",
+            {
+                rules: f"{ALONE} champion:size=small,worlds=0 heuristic --composition 1v3 --rules {rules}"
+                f" {DEALT}"
+                for rules in ("south_winner", "bga")
+            },
+            matches,
+            ALL_AGENTS,
+            1,
+            seed=1,
+            deals=1000,
+        ),
+        Entry(
             "tutorial-opponent",
             {"": f"{ALONE} greedy_long heuristic --composition 1v3 {DEALT}"},
             matches,
@@ -220,6 +291,7 @@ HISTORICAL: Final = {
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
     "cluster-scale": Historical("2c535af", "tienlen bench cluster"),
+    "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other"),
     "regret": Historical("2c535af", "tienlen regret champion champion:worlds=0 reference heuristic"),
     "curves": Historical("2c535af", "tienlen bench curves"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -123,31 +124,75 @@ def baselines() -> str:
     columns = ("greedy_long", "greedy", "random")
     lines = []
     for name in BASELINE_TABLES:
-        cells = ["parity" if name == base else _points_and_first(found[name], name, base) for base in columns]
+        cells = ["parity" if name == base else _points_and_first(found[name], base) for base in columns]
         lines.append([f"`{name}`", *cells])
     return table(["A", *(f"v. three `{base}`" for base in columns)], lines)
 
 
-def _points_and_first(found: Mapping[str, Any], name: str, base: str) -> str:
-    figures = found[f"{name} v. 3 × {base}"][name]
+def _points_and_first(tables: Mapping[str, Any], opponent: str) -> str:
+    figures = _alone(tables, opponent)
     return f"{interval(figures['points'])} / {interval(figures['first'], 1, percent=True)} %"
 
 
 def payments() -> str:
     """Units a round of `heuristic` against `greedy`, in each preset with payments, and points in `bga`."""
-    cells = []
-    for preset, tables in values_of("payments").items():
-        (figures,) = (one["heuristic"] for one in tables.values())
-        cells.append(interval(figures.get("units", figures["points"])))
-        assert preset in PAYING
-    head = ["", *(f"`{name}`" if name != "bga" else "`bga` (points, parity 1.5)" for name in PAYING)]
-    return table(head, [["`heuristic`", *cells]])
+    found = values_of("payments")
+    return table(_PAYING_HEAD, [["`heuristic`", *(_main(found[name], "greedy") for name in PAYING)]])
 
 
-def figure(name: str, key: str, agent: str, what: str, digits: int = 2) -> str:
-    """One figure of a match with one table."""
-    (found,) = values_of(name)[key].values()
-    return interval(found[agent][what], digits, percent=what == "first")
+def small() -> str:
+    """The same for the small networks, against `heuristic`."""
+    lines = []
+    for result, agent in (("small-champions", ""), ("small-networks", ",worlds=0")):
+        found = values_of(result)
+        cells = [_main(found[name], "heuristic") if name in found else "–" for name in PAYING]
+        lines.append([f"`champion:size=small{agent}`", *cells])
+    return table(_PAYING_HEAD, lines)
+
+
+_PAYING_HEAD: Final = [
+    "",
+    *(f"`{name}`" if name != "bga" else "`bga` (points, parity 1.5)" for name in PAYING),
+]
+
+
+def _alone(tables: Mapping[str, Any], opponent: str, seat: int = 0) -> dict[str, list[float]]:
+    """The figures of the agent that plays alone against three of another one, or of the three (seat 1)."""
+    (found,) = (agents for title, agents in tables.items() if title.endswith(f" v. 3 × {opponent}"))
+    return dict(list(found.values())[seat])
+
+
+def _main(tables: Mapping[str, Any], opponent: str) -> str:
+    figures = _alone(tables, opponent)
+    return interval(figures.get("units", figures["points"]))
+
+
+def figure(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: int = 0) -> str:
+    """One figure of a match."""
+    found = _alone(values_of(name)[key], opponent, seat)
+    return interval(found[what], digits, percent=what == "first")
+
+
+def make_train() -> str:
+    """What `make train` reaches, with and without the rule-based prior."""
+    found = values_of("make-train")
+    lines = []
+    for opponent in ("random", "greedy", "greedy_long", "heuristic"):
+        cells = [f"three `{opponent}`"]
+        for tables in found.values():
+            figures = _alone(tables, opponent)
+            cells += [interval(figures["points"]), f"{interval(figures['first'], 1, percent=True)} %"]
+        lines.append(cells)
+    head = ["alone against", "`make train`: points", "first", 'with `ARGS="--prior none"`', "first"]
+    return table(head, lines)
+
+
+def learning() -> str:
+    """Decisions a second of training."""
+    found = values_of("learning")
+    rates = {name: statistics.median(row["rates"]) for name, row in found.items()}
+    ranked = sorted(rates.items(), key=lambda pair: -pair[1])
+    return table(["", "decisions/s"], [[name, rate(value)] for name, value in ranked])
 
 
 # ---------------------------------------------------------------- strength
@@ -207,15 +252,24 @@ VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[], str]]]] = {
     "speed": (("speed",), partial(speed, list(SPEED))),
     "baselines": (("baselines",), baselines),
     "payments": (("payments",), payments),
-    "trickster-search": (
-        ("trickster",),
-        partial(figure, "trickster", "", "search:worlds=96,inference=0.95", "points"),
-    ),
-    "trickster-others": (("trickster",), partial(figure, "trickster", "", "trickster", "points")),
-    "tutorial-opponent": (
-        ("tutorial-opponent",),
-        partial(figure, "tutorial-opponent", "", "greedy_long", "points"),
-    ),
+    "small": (("small-champions", "small-networks"), small),
+    "make-train": (("make-train",), make_train),
+    "learning": (("learning",), learning),
+    **{
+        mark: ((arguments[0],), partial(figure, *arguments))
+        for mark, arguments in {
+            "trickster-search": ("trickster", "", "trickster", "points"),
+            "trickster-others": ("trickster", "", "trickster", "points", 2, 1),
+            "thirteens-policy": ("train-thirteens", "", "trickster", "points"),
+            "thirteens-others": ("train-thirteens", "", "trickster", "points", 2, 1),
+            "thirteens-first": ("train-thirteens", "", "trickster", "first", 1),
+            "tutorial-opponent": ("tutorial-opponent", "", "heuristic", "points"),
+            "tutorial-points": ("tutorial", "train", "heuristic", "points", 3),
+            "tutorial-first": ("tutorial", "train", "heuristic", "first", 1),
+            "tutorial-again": ("tutorial", "match", "heuristic", "points", 3),
+            "tutorial-again-first": ("tutorial", "match", "heuristic", "first", 1),
+        }.items()
+    },
     **{name: ((name,), partial(strength, name)) for name in ENTRIES if name.startswith("strength-")},
     "reproduce": ((), reproduce),
     "historical": ((), historical),
