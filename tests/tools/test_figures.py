@@ -98,6 +98,18 @@ def test_every_figure_of_the_past_stands_on_a_page() -> None:
         assert sum(f"<!-- historical: {name} -->" in text for text in texts) == 1, name
 
 
+def test_a_command_that_fails_loses_nothing(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (entry, _) = program.cheapest_first()
+    broken = entry._replace(commands={"": "json.no_such_module --seed {seed} --out {out}"})
+    monkeypatch.setattr(program, "cheapest_first", lambda: [broken])
+    with pytest.raises(SystemExit):
+        program.main([])
+    assert "first: its command ended with 1" in capsys.readouterr().err
+    assert not (workplace / "results").exists()
+
+
 def test_what_changes_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "ROOT", tmp_path)
 
@@ -147,17 +159,25 @@ def test_results_are_made_within_a_budget_and_once(
     assert list(first["values"][""]) == ["greedy v. 3 × random"]  # type: ignore[index]
     make, calls = program.make, []
 
-    def make_slowly(entry: Entry) -> dict[str, object]:
+    def make_or_be_killed(entry: Entry) -> dict[str, object]:
         calls.append(entry.name)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
         return make(entry)
 
-    monkeypatch.setattr(program, "make", make_slowly)
+    monkeypatch.setattr(program, "make", make_or_be_killed)
+    with pytest.raises(KeyboardInterrupt):
+        program.main([])
     program.main([])  # goes on
     program.main(["--stale"])  # nothing is
-    assert calls == ["second"]
+    assert calls == ["second", "second"]
     program.main(["--again", "--only", "first"])
     assert values("first") == first
     capsys.readouterr()
+    for wrong in (["--only", "nothing"], ["--budget", "soon"]):
+        with pytest.raises(SystemExit):
+            program.main(wrong)
+        assert "expected" in capsys.readouterr().err
     program.main(["--list-stale"])
     assert capsys.readouterr().out == ""
     (workplace / "results" / "first.json").write_text(
@@ -165,3 +185,47 @@ def test_results_are_made_within_a_budget_and_once(
     )
     program.main(["--list-stale"])
     assert capsys.readouterr().out.split() == ["stale", "0.0", "min", "first"]
+
+
+def small_values(name: str) -> object:
+    """What a measurement would give, for every entry."""
+    figures = {"points": [1.626, 0.016], "first": [0.285, 0.007]}
+
+    def table(*opponents: str) -> dict[str, object]:
+        return {f"policy v. 3 × {one}": {"policy": figures, one: figures} for one in opponents}
+
+    def paid(one: str) -> dict[str, object]:
+        figure = {"units": [-0.4, 0.12]} if one != "bga" else {}
+        return {f"policy v. 3 × {base}": {"policy": figures | figure} for base in ("heuristic", "greedy")}
+
+    if name.startswith("strength"):
+        row = {"figure": "points", "parity": 1.5, "agents": {"random": [0.2, 0.02], "search": [2.03, 0.1]}}
+        return {
+            "cardgames": row,
+            "north": row | {"figure": "units", "parity": 0, "agents": {"random": [-6, 0.2]}},
+        }
+    if name == "speed":
+        return {row: {"median": 18.1e6, "ratios": {"other": 0.66}} for row, _ in views.SPEED.values()}
+    if name == "learning":
+        return {"one": {"rates": [1.0, 21_500.0, 30_000.0]}, "two": {"rates": [36_500.0]}}
+    if name in ("payments", "small-champions", "small-networks"):
+        return {one: paid(one) for one in ENTRIES[name].commands}
+    opponents = ("random", "greedy", "greedy_long", "heuristic", "trickster")
+    return {key: table(*opponents) for key in ENTRIES[name].commands}
+
+
+def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "values_of", small_values)
+    monkeypatch.setattr(views, "BASELINE_TABLES", {"heuristic": "greedy_long greedy random"})
+    texts = {name: show() for name, (_, show) in views.VIEWS.items() if name not in ("agents", "reproduce")}
+    assert all(texts.values())
+    assert "| `north` | 0 units | -6.0 ± 0.2 | – |" in texts["strength-tienlen-4"]
+    assert "| `cardgames` | 1.5 points | 0.20 ± 0.02 | 2.03 ± 0.10 |" in texts["strength-tienlen-4"]
+    assert texts["speed-short"].count("18.1 million") == 3
+    assert texts["learning"].splitlines()[2:] == ["| two | 36,500 |", "| one | 21,500 |"]
+    assert (
+        "| three `greedy` | 1.63 ± 0.02 | 28.5 ± 0.7 % | 1.63 ± 0.02 | 28.5 ± 0.7 % |" in texts["make-train"]
+    )
+    assert texts["small"].splitlines()[2].endswith("| -0.40 ± 0.12 | – | -0.40 ± 0.12 | -0.40 ± 0.12 | – |")
+    assert texts["tutorial-points"] == "1.626 ± 0.016"
+    assert texts["tutorial-first"] == "28.5 ± 0.7"

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
-from tools.figures.registry import Entry
+from tools.figures.registry import ENTRIES, Entry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, state_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
@@ -168,6 +168,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", action="store_true", help="only write results/ into the pages")
     parser.add_argument("--check", action="store_true", help="fail if a measured number has no source")
     options = parser.parse_args(argv)
+    for name in options.only or ():
+        if not any(entry.name.startswith(name) for entry in cheapest_first()):
+            parser.error(f"--only {name}: expected the beginning of one of {', '.join(ENTRIES)}")
     if options.check:
         found = problems()
         print(
@@ -190,7 +193,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for entry in todo:
             if options.again:
                 shutil.rmtree(WORK / f"{entry.name}-{digest_of(entry.sources)}", ignore_errors=True)
-            _store(entry, make(entry))
+            try:
+                _store(entry, make(entry))
+            except subprocess.CalledProcessError as error:
+                parser.exit(1, f"{entry.name}: its command ended with {error.returncode}; nothing is lost\n")
             made[entry.name] = digest_of(entry.sources)
             log.write_text(json.dumps(made), encoding="utf-8")
             write_pages()

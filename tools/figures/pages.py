@@ -148,7 +148,8 @@ def problems() -> list[str]:
         if len(numbers) > allowed[page]:
             places = "; ".join(f"line {one.line}: {one.text}" for one in numbers[:60])
             lines.append(
-                f"{page}: {len(numbers)} numbers without a source, {allowed[page]} are allowed: {places}"
+                f"{page}: {len(numbers)} numbers without a source (see CONTRIBUTING.md, Figures), "
+                f"{allowed[page]} are allowed: {places}"
             )
     for page, count in allowed.items():
         if (left := len(found.get(page, []))) < count:

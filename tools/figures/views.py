@@ -245,8 +245,15 @@ def historical_sentence(name: str) -> str:
 
 # ---------------------------------------------------------------- the names of the markers
 
+View = tuple[tuple[str, ...], Callable[[], str]]  # the results that it needs, and what writes it
+
+
+def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: int = 0) -> View:
+    return (name,), partial(figure, name, key, opponent, what, digits, seat)
+
+
 README_PATHS: Final = list(SPEED)[:3]
-VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[], str]]]] = {
+VIEWS: Final[Mapping[str, View]] = {
     "agents": (("decision-times",), agents),
     "speed-short": (("speed",), partial(speed, README_PATHS)),
     "speed": (("speed",), partial(speed, list(SPEED))),
@@ -255,21 +262,16 @@ VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[], str]]]] = {
     "small": (("small-champions", "small-networks"), small),
     "make-train": (("make-train",), make_train),
     "learning": (("learning",), learning),
-    **{
-        mark: ((arguments[0],), partial(figure, *arguments))
-        for mark, arguments in {
-            "trickster-search": ("trickster", "", "trickster", "points"),
-            "trickster-others": ("trickster", "", "trickster", "points", 2, 1),
-            "thirteens-policy": ("train-thirteens", "", "trickster", "points"),
-            "thirteens-others": ("train-thirteens", "", "trickster", "points", 2, 1),
-            "thirteens-first": ("train-thirteens", "", "trickster", "first", 1),
-            "tutorial-opponent": ("tutorial-opponent", "", "heuristic", "points"),
-            "tutorial-points": ("tutorial", "train", "heuristic", "points", 3),
-            "tutorial-first": ("tutorial", "train", "heuristic", "first", 1),
-            "tutorial-again": ("tutorial", "match", "heuristic", "points", 3),
-            "tutorial-again-first": ("tutorial", "match", "heuristic", "first", 1),
-        }.items()
-    },
+    "trickster-search": _of("trickster", "", "trickster", "points"),
+    "trickster-others": _of("trickster", "", "trickster", "points", seat=1),
+    "thirteens-policy": _of("train-thirteens", "", "trickster", "points"),
+    "thirteens-others": _of("train-thirteens", "", "trickster", "points", seat=1),
+    "thirteens-first": _of("train-thirteens", "", "trickster", "first", 1),
+    "tutorial-opponent": _of("tutorial-opponent", "", "heuristic", "points"),
+    "tutorial-points": _of("tutorial", "train", "heuristic", "points", 3),
+    "tutorial-first": _of("tutorial", "train", "heuristic", "first", 1),
+    "tutorial-again": _of("tutorial", "match", "heuristic", "points", 3),
+    "tutorial-again-first": _of("tutorial", "match", "heuristic", "first", 1),
     **{name: ((name,), partial(strength, name)) for name in ENTRIES if name.startswith("strength-")},
     "reproduce": ((), reproduce),
     "historical": ((), historical),
