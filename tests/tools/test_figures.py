@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.figures import __main__ as program, pages, results, sources, views
-from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, Entry, matches
+from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, Entry, matches, small_games
 
 ROOT = Path(__file__).parents[2]
 NOT_YET_CONVERTED = 271  # numbers; it may only fall
@@ -67,6 +67,15 @@ def test_a_number_between_markers_is_that_of_the_result() -> None:
         pages.filled("<!-- historical: curves --><!-- end -->", "README.md")
 
 
+def test_what_a_command_prints_is_read(tmp_path: Path) -> None:
+    text = "mini: 12,210 information sets, 1 MiB\nbuild the tree: 1,015.3 ms\nan iteration of cfr+: 0.3 ms\n"
+    (tmp_path / "stdout.txt").write_text(text, encoding="utf-8")
+    found = small_games({"`mini`": tmp_path})
+    assert found == {
+        "`mini`": {"information_sets": 12_210, "build the tree": 1015.3, "an iteration of cfr+": 0.3}
+    }
+
+
 def test_a_result_has_all_that_makes_it_again() -> None:
     keys = {
         "commands",
@@ -89,7 +98,8 @@ def test_a_result_has_all_that_makes_it_again() -> None:
         assert entry.minutes <= 120
         assert sources.files_of(entry.sources)
         assert {need for needs, _ in views.VIEWS.values() for need in needs} <= set(ENTRIES)
-        assert all("{out}" in entry.command(key) for key in entry.commands)
+        is_printed = entry.read is small_games
+        assert all(("{out}" in entry.command(key)) != is_printed for key in entry.commands)
 
 
 def test_every_figure_of_the_past_stands_on_a_page() -> None:
@@ -206,6 +216,9 @@ def small_values(name: str) -> object:
         }
     if name == "speed":
         return {row: {"median": 18.1e6, "ratios": {"other": 0.66}} for row, _ in views.SPEED.values()}
+    if name == "exact-speed":
+        steps = {"build the tree": 10_000, "best responses of all seats": 57.1, "an iteration of cfr+": 0.3}
+        return {"`mini`": {"information_sets": 12_210, **steps}}
     if name == "learning":
         return {"one": {"rates": [1.0, 21_500.0, 30_000.0]}, "two": {"rates": [36_500.0]}}
     if name in ("payments", "small-champions", "small-networks"):
@@ -227,5 +240,6 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         "| three `greedy` | 1.63 ± 0.02 | 28.5 ± 0.7 % | 1.63 ± 0.02 | 28.5 ± 0.7 % |" in texts["make-train"]
     )
     assert texts["small"].splitlines()[2].endswith("| -0.40 ± 0.12 | – | -0.40 ± 0.12 | -0.40 ± 0.12 | – |")
+    assert texts["exact-speed"].splitlines()[2] == "| `mini` | 12,210 | 10 s | 57 ms | 0.3 ms |"
     assert texts["tutorial-points"] == "1.626 ± 0.016"
     assert texts["tutorial-first"] == "28.5 ± 0.7"

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
-from tools.figures.registry import ENTRIES, Entry
+from tools.figures.registry import ENTRIES, PRINTED, Entry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, state_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
@@ -80,12 +80,14 @@ def make(entry: Entry) -> dict[str, Any]:
         command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
         print(f"$ python -m {command}", flush=True)
         try:
-            subprocess.run(
-                [sys.executable, "-m", *shlex.split(command)],
-                cwd=ROOT,
-                check=True,
-                env={"OMP_NUM_THREADS": "1", **os.environ},
-            )
+            with (outputs[key] / PRINTED).open("w", encoding="utf-8") as printed:
+                subprocess.run(
+                    [sys.executable, "-m", *shlex.split(command)],
+                    cwd=ROOT,
+                    check=True,
+                    stdout=printed,
+                    env={"OMP_NUM_THREADS": "1", **os.environ},
+                )
         finally:
             timing.write_text(json.dumps(before + _seconds() - start), encoding="utf-8")
     return {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 DIGITS: Final = 6  # of a stored value
+PRINTED: Final = "stdout.txt"  # what a command printed, in its folder
 
 Values = dict[str, Any]
 
@@ -17,7 +19,8 @@ class Entry(NamedTuple):
 
     Attributes:
         name: of the result.
-        commands: what ``python -m`` runs, by a key of its own; ``{out}`` is a folder for its output,
+        commands: what ``python -m`` runs, by a key of its own; ``{out}`` is a folder for its output, which
+            may also be what it prints,
             ``{seed}`` and ``{deals}`` are the numbers below, ``{resume}`` goes on with a stopped training.
         read: the values, from the folders of the commands' outputs by their keys.
         sources: files and folders that the values depend on.
@@ -100,6 +103,18 @@ def rows(outputs: Mapping[str, Path]) -> Values:
     return found
 
 
+def small_games(outputs: Mapping[str, Path]) -> Values:
+    """Of ``tienlen exact bench``: information sets, and milliseconds of each step, by the command's key."""
+    found: Values = {}
+    for key, folder in outputs.items():
+        title, *lines = (folder / PRINTED).read_text(encoding="utf-8").splitlines()
+        (size,) = re.findall(r"([\d,]+) information sets", title)
+        times = (line.removesuffix(" ms").rsplit(": ", 1) for line in lines)
+        steps = {step: float(time.replace(",", "")) for step, time in times}
+        found[key] = {"information_sets": int(size.replace(",", "")), **steps}
+    return found
+
+
 # ---------------------------------------------------------------- the entries
 
 MEASURED_AGENTS: Final = (
@@ -116,6 +131,16 @@ PAYING: Final = ("south", "south_winner", "south_count", "north", "bga")
 ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
+
+
+SMALL_GAMES: Final = {  # by their name on the page
+    "`mini`": "--rules mini",
+    "6 ranks × 2 suits, 3 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 7s 7c 2s 2c' --cards-each 3",
+    "`small`": "--rules small",
+    "5 ranks × 2 suits, 4 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 2s 2c' --cards-each 4",
+    "`medium`": "--rules medium",
+    "7 ranks × 2 suits, 4 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 7s 7c 8s 8c 2s 2c' --cards-each 4",
+}
 
 
 def _strength(game: str, players: int, minutes: float) -> Entry:
@@ -197,6 +222,14 @@ ENTRIES: Final = {
             rows,
             (*ALL_AGENTS, "research/native.py", f"{BENCHMARKS}/speed.py"),
             12,
+            is_speed=True,
+        ),
+        Entry(
+            "exact-speed",
+            {name: f"tienlen_exact bench {game}" for name, game in SMALL_GAMES.items()},
+            small_games,
+            (*ENGINE, "extensions/exact/tienlen_exact"),
+            2,
             is_speed=True,
         ),
         Entry(

@@ -31,6 +31,13 @@ def significant(value: float, digits: int = 2) -> str:
     return f"{float(text):,.0f}" if "e" in text else text
 
 
+def duration(milliseconds: float) -> str:
+    """A time with two digits that count: ``0.30 ms``, ``57 ms``, ``1.8 s``."""
+    return (
+        f"{significant(milliseconds)} ms" if milliseconds < 995 else f"{significant(milliseconds / 1000)} s"
+    )
+
+
 def rate(value: float) -> str:
     """A rate with three digits: ``324,000``, ``18.1 million``."""
     return f"{value / 1e6:.3g} million" if value >= 1e6 else f"{float(f'{value:.3g}'):,.0f}"
@@ -195,6 +202,17 @@ def learning() -> str:
     return table(["", "decisions/s"], [[name, rate(value)] for name, value in ranked])
 
 
+def exact_speed() -> str:
+    """Times of small games."""
+    lines = []
+    for game, found in values_of("exact-speed").items():
+        steps = ("build the tree", "best responses of all seats", "an iteration of cfr+")
+        lines.append([game, f"{found['information_sets']:,}", *(duration(found[step]) for step in steps)])
+    return table(
+        ["game", "information sets", "tree", "best responses of both seats", "an iteration of `cfr+`"], lines
+    )
+
+
 # ---------------------------------------------------------------- strength
 
 
@@ -262,6 +280,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "small": (("small-champions", "small-networks"), small),
     "make-train": (("make-train",), make_train),
     "learning": (("learning",), learning),
+    "exact-speed": (("exact-speed",), exact_speed),
     "trickster-search": _of("trickster", "", "trickster", "points"),
     "trickster-others": _of("trickster", "", "trickster", "points", seat=1),
     "thirteens-policy": _of("train-thirteens", "", "trickster", "points"),
