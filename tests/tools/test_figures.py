@@ -108,6 +108,20 @@ def test_every_figure_of_the_past_stands_on_a_page() -> None:
         assert sum(f"<!-- historical: {name} -->" in text for text in texts) == 1, name
 
 
+@pytest.mark.parametrize(("new", "outside"), [([1.6, 0.1], False), ([1.65, 0.1], True), ([1.0, 0], True)])
+def test_another_seed_is_compared_with_a_wider_interval(new: list[float], outside: bool) -> None:
+    first = {"a": {"points": [1.5, 0.1], "exact": [1.5, 0.0]}, "b": 3, "c": [1.0, 2.0, 3.0]}
+    assert list(program.differences(first, first | {"a": {"points": new, "exact": [1.5, 0.0]}})) == [outside]
+
+
+def test_a_result_is_compared_with_another_seed(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.main(["--only", "first"])
+    stored = (workplace / "results" / "first.json").read_bytes()
+    program.main(["--other-seed", "9"])
+    assert "first, seed 9: " in capsys.readouterr().out
+    assert (workplace / "results" / "first.json").read_bytes() == stored
+
+
 def test_a_command_that_fails_loses_nothing(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

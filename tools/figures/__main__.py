@@ -5,6 +5,7 @@
     make figures ARGS="--budget 10m"        # as many as take ten minutes of processor time
     make figures ARGS="--only baselines"    # those whose names begin with it
     make figures ARGS=--pages               # only write results/ into the pages
+    make figures ARGS="--other-seed 5"      # play again with another seed, and count the figures that differ
 
 A stopped run goes on with the same command: finished results stay, and a command that keeps what it has
 played goes on from there.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import re
 import resource
@@ -23,13 +25,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
 from tools.figures.registry import ENTRIES, PRINTED, Entry
-from tools.figures.results import RESULTS, cheapest_first, minutes_of, state_of
+from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
 
@@ -68,7 +70,7 @@ def make(entry: Entry) -> dict[str, Any]:
     from tienlen_agents.command import cpu_name, versions
 
     sources = digest_of(entry.sources)
-    folder = WORK / f"{entry.name}-{sources}"
+    folder = WORK / f"{entry.name}-{entry.seed}-{sources}"
     outputs: dict[str, Path] = {}
     timing = folder / "seconds.json"  # of earlier, stopped runs of this entry
     before = json.loads(timing.read_text(encoding="utf-8")) if timing.exists() else 0.0
@@ -107,6 +109,25 @@ def make(entry: Entry) -> dict[str, Any]:
 def _seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def differences(first: Any, second: Any) -> Iterator[bool]:
+    """Of each interval in two values of a result: whether the second mean lies outside of the first's.
+
+    The first interval is √2 times wider for this, as the second mean has an error, too.
+    """
+    if isinstance(first, dict):
+        for key in first.keys() & second.keys():
+            yield from differences(first[key], second[key])
+    elif isinstance(first, list) and len(first) == 2 and first[1] > 0:
+        yield abs(second[0] - first[0]) > math.sqrt(2) * first[1]
+
+
+def compare(entry: Entry, seed: int) -> str:
+    """Measure a stored result again with another seed; how many of its intervals do not hold the new mean."""
+    again = make(entry._replace(seed=seed))
+    found = list(differences(values_of(entry.name), again["values"]))
+    return f"{entry.name}, seed {seed}: {sum(found)} of {len(found)} new means are outside of their intervals"
 
 
 def write_pages() -> None:
@@ -163,6 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--budget", type=minutes, metavar="TIME", help="at most so much processor time: 90s, 10m, 2h"
     )
     parser.add_argument("--again", action="store_true", help="also what is made already")
+    parser.add_argument("--other-seed", type=int, metavar="SEED", help="compare results/ with another seed")
     parser.add_argument("--list", action="store_true", help="list the entries, and make nothing")
     parser.add_argument(
         "--list-stale", action="store_true", help="list what is stale or new; the exit code is 0"
@@ -186,6 +208,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             if state or options.list:
                 print(f"{state or 'fresh':6} {minutes_of(entry):6.1f} min  {entry.name}")
         return 0
+    if options.other_seed is not None:
+        options.again = True  # what is made, too
+        for entry in chosen(options, {}):
+            if entry.seed is not None and not entry.is_speed and result_of(entry.name) is not None:
+                print(compare(entry, options.other_seed), flush=True)
+        return 0
     if not options.pages:
         log = WORK / "made.json"
         made: dict[str, str] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else {}
@@ -194,7 +222,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{len(todo)} results, about {total:.0f} minutes of processor time", flush=True)
         for entry in todo:
             if options.again:
-                shutil.rmtree(WORK / f"{entry.name}-{digest_of(entry.sources)}", ignore_errors=True)
+                shutil.rmtree(
+                    WORK / f"{entry.name}-{entry.seed}-{digest_of(entry.sources)}", ignore_errors=True
+                )
             try:
                 _store(entry, make(entry))
             except subprocess.CalledProcessError as error:
