@@ -349,6 +349,9 @@ def test_the_packet_of_an_agent_in_another_process_has_the_key_of_its_seeds(
     """It draws its plays, and is played again as it was; without the key it plays otherwise."""
     for name, value in install(tmp_path).items():
         monkeypatch.setenv(name, value)
+    # Few deals: for each, every seat and every run, a process starts.
+    few = replace(TINY.tracks[track], num_deals=min(2, TINY.tracks[track].num_deals))
+    monkeypatch.setitem(SUITES, "tiny", replace(TINY, tracks={track: few}))
     out = tmp_path / "packet"
     packet = run("stranger:isolate=1", tiny(track), out)
     assert len(packet.values["seed_key"]) == 32
