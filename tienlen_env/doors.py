@@ -13,15 +13,18 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 from tienlen_env.extras import is_installed
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class Door(NamedTuple):
-    """A group of entry points.
+T = TypeVar("T")
+
+
+class Door(NamedTuple, Generic[T]):
+    """A group of entry points that name a `T`.
 
     Attributes:
         group: its name.
@@ -43,7 +46,7 @@ class Door(NamedTuple):
         """
         return _entries(self)
 
-    def load(self, name: str) -> Any:
+    def load(self, name: str) -> T:
         """What the entry of a name adds; its module is imported now.
 
         Raises:
@@ -52,11 +55,11 @@ class Door(NamedTuple):
         found = self.entries()
         if name not in found:
             raise ValueError(f"{self.kind}={name!r}: expected one of {', '.join([*self.built_in, *found])}")
-        return found[name].load()
+        return cast(T, found[name].load())
 
 
 @cache
-def _entries(door: Door) -> dict[str, EntryPoint]:
+def _entries(door: Door[T]) -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=door.group), key=lambda entry: (entry.name, entry.value)):
         if entry.name in door.built_in or not is_installed(entry.module.partition(".")[0]):

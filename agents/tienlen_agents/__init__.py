@@ -70,7 +70,7 @@ BUILT_IN: Final = {
     "trickster": "tienlen_agents.rule_based.trickster:TricksterAgent",
 }
 
-INSTALLED: Final = Door(GROUP, "agent", tuple(BUILT_IN))  # the agents of other packages
+INSTALLED: Final = Door[AgentFactory](GROUP, "agent", tuple(BUILT_IN))  # the agents of other packages
 
 _factories: dict[str, AgentFactory] = {}  # registered at run time
 

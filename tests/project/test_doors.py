@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import re
 import subprocess
@@ -62,6 +64,46 @@ for each in (batch, other):
 print(batch.num_decisions, (batch.state.rows == other.state.rows).all())
 """
     assert outside(code=code) == "5 True\n"
+
+
+TRAIN = (
+    *("train", "ppo", "--rules", "mini", "--num-games", "8", "--decisions", "50", "--state-width", "16"),
+    *("--action-width", "16", "--final-deals", "2", "--eval-every", "0"),
+)
+
+
+def test_an_executor_of_the_arena_and_an_agent(outside: Callable[..., str], tmp_path: Path) -> None:
+    words = ["match", "highest", "random", "--deals", "8", "--chunk", "4", "--quiet", "--composition", "1v3"]
+    figures = []
+    for name, more in (("here", []), ("there", ["--executor", "counting:home"])):
+        outside(*words, "--out", str(tmp_path / name), *more)
+        with (tmp_path / name / "arena.csv").open() as file:
+            figures.append([(row["agent"], row["points"]) for row in csv.DictReader(file)])
+    assert figures[0] == figures[1]
+    assert figures[0][0][0] == "highest"
+
+
+def test_executors_evaluators_and_actors_of_training(outside: Callable[..., str], tmp_path: Path) -> None:
+    metrics = {}
+    for name, words in {
+        "plain": [],
+        "executor": ["--executor", "counting:home"],
+        "actor": ["--actor", "slow", "--shards", "1"],
+    }.items():
+        out = tmp_path / name
+        text = outside(*TRAIN, *words, "--evaluators", "first_cards", "--out", str(out))
+        assert ("at home, for" in text) == (name == "executor")
+        metrics[name] = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
+        assert metrics[name]["first_cards"] >= 1
+    assert metrics["plain"]["policy_loss"] == metrics["executor"]["policy_loss"]
+    league = [word if word != "ppo" else "league" for word in TRAIN if word not in ("--eval-every", "0")]
+    league[-2:] = ["--generations", "1", "--iterations", "1", "--payoff-deals", "2"]
+    text = outside(*league, "--executor", "counting", "--out", str(tmp_path / "league"))
+    assert "2 items" in text
+
+
+def test_a_game(outside: Callable[..., str]) -> None:
+    assert "high_card" in outside("check-game", "high_card", "--rounds", "2")
 
 
 # ---------------------------------------------------------------- what a door refuses

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tienlen_agents.executors import Threads
 from tienlen_train.learner import DeviceTrajectories, Learner, Model, advantages, minibatches
 from tienlen_train.network import as_bfloat16
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -237,19 +238,12 @@ class Line(Model):
         self.weight = torch.nn.Parameter(torch.tensor([weight, 0.0]))
 
 
-class Here:
-    """An executor that runs one part after the other."""
-
-    def map(self, function: Any, items: Any) -> list[Any]:
-        return [function(item) for item in items]
-
-
 @pytest.mark.parametrize("num_shards", [1, 2, 3])
 def test_a_step_follows_the_gradient_of_the_mean(num_shards: int) -> None:
     """The first step of Adam is as long as the learning rate, whatever the shards are."""
     config = PPOConfig(**{**SETTINGS, "learning_rate": 0.25, "max_grad_norm": 2.0})
-    executor: Any = Here()
-    learner = Learner(Line(), config, torch.device("cpu"), executor, num_shards)
+    map_here = Threads().map
+    learner = Learner(Line(), config, torch.device("cpu"), map_here, num_shards)
     x = torch.arange(7.0)
 
     def loss(model: Line, decisions: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -278,7 +272,7 @@ def test_a_step_follows_the_gradient_of_the_mean(num_shards: int) -> None:
     before = learner.model.weight.tolist()
     learner.step(loss, np.arange(4))
     assert learner.model.weight.tolist() == before
-    other = Learner(Line(weight=9.0), config, torch.device("cpu"), executor, 1)
+    other = Learner(Line(weight=9.0), config, torch.device("cpu"), map_here, 1)
     state = learner.state()
     other.restore(state)
     assert other.model.weight.tolist() == before

@@ -6,9 +6,7 @@ import copy
 import errno
 import json
 import pickle
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ import tienlen_agents
 from tests.high_card import HIGH_CARD
 from tests.strangers import install, notes_of
 from tienlen_agents import arena, files
+from tienlen_agents.executors import Processes
 from tienlen_agents.external.seeds import hashed_seed
 from tienlen_agents.networks import features
 from tienlen_agents.networks.agent import NetworkAgent
@@ -35,7 +34,6 @@ from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.learner import Executor
 from tienlen_train.loop import make_console, train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import RolloutJob, Teachers, Trajectories, join, rollout, teachers_of
@@ -294,7 +292,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
         sent.append(pickle.dumps(job))
         return rollout(job)
 
-    monkeypatch.setattr("tienlen_train.learner.rollout", keep)
+    monkeypatch.setattr("tienlen_train.trainer.rollout", keep)
     wanted = trainer.play()
     trainer.iterate()  # a job has its own weights
     assert len(sent) == 4
@@ -318,13 +316,6 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
 
 
 def test_processes_can_play_the_rollouts() -> None:
-    class Processes(Executor):
-        def map(self, function: Any, items: Any) -> list[Any]:
-            if function is not rollout:
-                return list(map(function, items))
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                return list(pool.map(function, items))
-
     config = PPOConfig(**{**TINY, "critic_width": 16})
     alone, apart = PPOTrainer(config), PPOTrainer(config, Processes(1))
     assert comparable(alone.iterate()) == comparable(apart.iterate())

@@ -6,6 +6,7 @@ the rules determines the game (`tienlen_env.games.registry`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final, NamedTuple, NoReturn, Self, cast, get_args
 
@@ -50,7 +51,7 @@ from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
 
 # Backends of other packages: called with the arguments of `Batch`.
-BACKENDS: Final = Door("tienlen.backends", "backend", get_args(BackendName))
+BACKENDS: Final = Door[Callable[..., object]]("tienlen.backends", "backend", get_args(BackendName))
 
 
 class LegalActions(NamedTuple):

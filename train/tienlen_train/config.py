@@ -58,8 +58,8 @@ class SelfPlayConfig(Config):
         stop_after: the run ends after this number of iterations, if that is earlier; 0 for no limit.
         eval_every: iterations between quick comparisons; 0 for none.
         eval_deals: deals of a quick comparison, each in all seatings.
-        eval_exact: measure NashConv of the policy with each quick comparison and at the end; in small games
-            of tienlen (`tienlen_exact`).
+        evaluators: what else measures the policy, with each quick comparison and at the end; names, separated
+            by blanks (docs/extending.md), for example exact: NashConv, in small games.
         final_deals: held-out deals of the comparison at the end; 0 for none.
         checkpoint_every: iterations between checkpoints.
         seed: of everything.
@@ -95,9 +95,11 @@ class SelfPlayConfig(Config):
             step; results depend on it.
         staleness: iterations that the weights which play may be older than those which learn: 0 for none, 1
             to play an iteration while the one before is learned. Results depend on it.
-        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
-            machine) or the address of its head node; None for this process.
-        actors: with a cluster: shards of the games that are played at the same time; None for all.
+        executor: where the games are played: for example ray:auto, a Ray cluster (docs/cluster.md); None for
+            this process.
+        actors: with an executor: shards of the games that are played at the same time; None for all.
+        actor: plays all games of an iteration at once in place of an executor; None for the one of the
+            device's name, if it is installed (docs/gpu-training.md).
         device: of the training; auto is cuda if available.
         precision: bf16 is about twice as fast on processors that support it; auto detects that.
     """
@@ -106,7 +108,7 @@ class SelfPlayConfig(Config):
     may_change: ClassVar[frozenset[str]] = frozenset(
         {
             *("resume", "new_metrics", "out", "threads", "stop_after", "checkpoint_every", "final_deals"),
-            *("env", "rules", "num_players", "cluster", "actors"),
+            *("env", "rules", "num_players", "executor", "actors"),
         }
     )
     env: str | None = setting(None, GAMES)
@@ -116,7 +118,7 @@ class SelfPlayConfig(Config):
     stop_after: int = setting(0, COUNT_OR_NONE)
     eval_every: int = setting(20, COUNT_OR_NONE)
     eval_deals: int = setting(250, DEALS)
-    eval_exact: bool = False
+    evaluators: str = setting("", FreeText("names of evaluators"))
     final_deals: int = setting(2500, DEALS_OR_NONE)
     checkpoint_every: int = setting(10, COUNT)
     seed: int = setting(1, ANY_SEED)
@@ -145,8 +147,9 @@ class SelfPlayConfig(Config):
     start_from: str | None = setting(None, ExistingFile(several=True))
     shards: int = setting(2, Range(1, 1_000_000))
     staleness: int = setting(0, Range(0, 100))
-    cluster: str | None = setting(None, FreeText("auto, local or an address"))
+    executor: str | None = setting(None, FreeText("an executor"))
     actors: int | None = setting(None, COUNT)
+    actor: str | None = setting(None, FreeText("an actor"))
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
 
@@ -168,8 +171,10 @@ class SelfPlayConfig(Config):
             self.refuse("snapshot_share", f"expected 0..{most_share:g}, what baseline_share leaves")
         if self.shards > self.num_games:
             self.refuse("shards", f"expected 1..{self.num_games}, a game each")
-        if self.cluster is None and self.actors is not None:
-            self.refuse("actors", "expected a cluster as well")
+        if self.executor is None and self.actors is not None:
+            self.refuse("actors", "expected an executor as well")
+        if self.executor is not None and self.actor is not None:
+            self.refuse("actor", "expected none with an executor")
         self._check_variants()
 
     def _check_variants(self) -> None:
@@ -182,8 +187,8 @@ class SelfPlayConfig(Config):
             self.refuse("record", "expected True with variants: their network reads the play summary")
         if self.opponent_seats:
             self.refuse("opponent_seats", "expected 0 with variants: tables differ in size")
-        if self.eval_exact:
-            self.refuse("eval_exact", "expected False with variants: NashConv is that of one game")
+        if self.evaluators:
+            self.refuse("evaluators", "expected none with variants: they measure under the rules of one game")
 
     def baseline_names(self) -> tuple[str, ...]:
         """The agents of `baselines`, or the game's own."""
@@ -191,7 +196,7 @@ class SelfPlayConfig(Config):
         return tuple(split_list(names))
 
     def agent_names(self) -> tuple[str, ...]:
-        """All agents of the run, by their names in `tienlen_agents.load`; a cluster needs their files."""
+        """All agents of the run, by their names in `tienlen_agents.load`; an executor needs their files."""
         start = [f"policy:{quoted(path)}" for path in several_files(self.start_from or "")]
         return (*start, *self.baseline_names())
 

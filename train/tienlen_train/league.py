@@ -1,7 +1,7 @@
 """Train a population: main learners, exploiters, and the past selves of both, with a table of payoffs.
 
     tienlen train league --out runs/league                      # in this process
-    tienlen train league --out runs/league --cluster auto       # the same figures on a cluster
+    tienlen train league --out runs/league --executor ray:auto  # the same figures on a cluster
     tienlen train league --out runs/league --resume             # continue a run that was stopped
 
 A generation has two parts. First every learner trains for some iterations: a *main* learner plays itself and
@@ -12,7 +12,7 @@ it: an entry whose whole interval is above parity. An exploiter that beats the m
 again from a main learner's weights in the next generation; its past self remains in the population.
 
 The work of a generation, a learner's iterations or one entry of the table, is a pure function: it runs in
-this process or as a task on a cluster, and gives the same.
+this process or by an executor, and gives the same.
 
 Source: Vinyals et al., Grandmaster level in StarCraft II using multi-agent reinforcement learning, 2019.
 """
@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -41,14 +41,12 @@ from torch import Tensor
 from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
+from tienlen_agents.executors import Executor, Threads
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import Network
 from tienlen_agents.quoting import quoted
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
-from tienlen_cluster.pool import TaskPool
-from tienlen_cluster.training import task_pool
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.learner import Executor
 from tienlen_train.loop import Metrics, Task, prepare_process, training_command
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -93,7 +91,7 @@ class LeagueConfig(PPOConfig):
     # The table of payoffs measures it.
     eval_every: int = fixed(0)
     eval_deals: int = fixed(250)
-    eval_exact: bool = fixed(False)
+    evaluators: str = fixed("")
     final_deals: int = fixed(2500)
     # It takes the place of a learner's own snapshots.
     snapshot_every: int = fixed(10**9)
@@ -108,7 +106,7 @@ class LeagueConfig(PPOConfig):
             out=None,
             resume=False,
             new_metrics=False,
-            cluster=None,
+            executor=None,
         )
         if index >= self.mains:
             shared.update(snapshot_share=1.0, baseline_share=0.0)
@@ -318,7 +316,7 @@ class Population(Task):
         super().__init__(config)
         self._shape = PPOTrainer(config.learner(0)).network.config  # refuses what a learner cannot use
         self.table = Table()
-        self._executor: Executor | TaskPool = Executor(config.threads)
+        self._executor: Executor = Threads(config.threads)
         self._learners: dict[str, Trained] = {}
         self._restarts: dict[str, Mapping[str, Tensor]] = {}
 
@@ -335,17 +333,14 @@ class Population(Task):
 
     @contextmanager
     def workplace(self, console: Console) -> Iterator[None]:
-        """Where the generations are computed: in threads, or on the cluster that the settings name.
+        """Where the generations are computed: in threads, or by the executor that the settings name.
 
         Raises:
-            RunError: there is no cluster at the address, or ray is not installed.
+            RunError: it cannot be reached, or a package is not installed.
         """
-        config = self.config
         _stop.clear()
-        with ExitStack() as stack:
-            if config.cluster is not None:
-                pool = task_pool(config.cluster, config.agent_names(), console)
-                self._executor = stack.enter_context(pool)
+        with self.opened_executor(console) as executor:
+            self._executor = executor or self._executor
             try:
                 yield
             except BaseException:

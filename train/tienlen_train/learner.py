@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -16,39 +15,7 @@ from tienlen_agents.networks.features import Inputs
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.network import ActionNetwork, aligned, as_bfloat16
-from tienlen_train.rollout import RolloutJob, Trajectories, rollout
-
-ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT")
-
-
-class Executor:
-    """Runs the parts of an iteration in threads: rollouts, and the shards of gradient steps.
-
-    Torch and compiled code release the interpreter lock. A subclass can run rollouts on other machines; jobs
-    and results can be pickled.
-
-    Args:
-        num_threads: 1 uses the calling thread alone.
-    """
-
-    def __init__(self, num_threads: int) -> None:
-        self._pool = ThreadPoolExecutor(num_threads) if num_threads > 1 else None
-
-    def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
-        """The results, in the order of the items."""
-        if self._pool is None:
-            return list(map(function, items))
-        return list(self._pool.map(function, items))
-
-    def rollouts(self, jobs: Sequence[RolloutJob]) -> Callable[[], list[Trajectories]]:
-        """Start rollouts, where they can be played meanwhile; a function that waits for them."""
-        return lambda: self.map(rollout, jobs)
-
-    def metrics(self, staleness: int) -> dict[str, float]:
-        """Figures after an iteration, none here; `staleness`: of the weights that played it."""
-        return {}
-
+from tienlen_train.rollout import Trajectories
 
 # ---------------------------------------------------------------- minibatches
 
@@ -304,7 +271,7 @@ class Learner(Generic[ModelT]):
         model: the trained model.
         config: the settings of the run.
         device: of the model.
-        executor: runs the shards.
+        map_here: runs a function for each shard, in threads of this process.
         num_shards: number of parts of every gradient step, which may be computed at the same time; the
             result does not depend on that.
     """
@@ -314,7 +281,7 @@ class Learner(Generic[ModelT]):
         model: ModelT,
         config: SelfPlayConfig,
         device: torch.device,
-        executor: Executor,
+        map_here: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]],
         num_shards: int,
     ) -> None:
         self.model = model.to(device)
@@ -323,7 +290,7 @@ class Learner(Generic[ModelT]):
             self.model.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
         )
         self.num_shards = num_shards
-        self._executor = executor
+        self._map = map_here
         # Each shard sums its gradients on a copy of the model that shares its weights.
         self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(self.num_shards - 1))]
         for shard in self._shards[1:]:
@@ -367,7 +334,7 @@ class Learner(Generic[ModelT]):
             metrics = [backward((self.model, decisions))]
         else:
             parts = np.array_split(decisions, self.num_shards)
-            metrics = self._executor.map(backward, list(zip(self._shards, parts, strict=True)))
+            metrics = self._map(backward, list(zip(self._shards, parts, strict=True)))
         self._apply_gradients()
         return torch.stack(metrics).sum(0)
 

@@ -10,7 +10,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -20,6 +20,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from tienlen_agents.command import CONSOLE_SCRIPT
 from tienlen_agents.console import PlainConsole
+from tienlen_agents.executors import Executor, opened
+from tienlen_env.extras import MissingExtraError
 from tienlen_train.config import DivergenceError, Main, RunError, SelfPlayConfig, command
 from tienlen_train.runs import RunFolder, check_resumable, lock_run_folder, parse_run_args
 
@@ -55,6 +57,27 @@ class Task(ABC):
     def description(self) -> str:
         """A description of the run, for the console."""
         return f"{self.rules.name}, {self.rules.num_players} players"
+
+    @contextmanager
+    def opened_executor(self, console: Console) -> Iterator[Executor | None]:
+        """The executor that the settings name; None if they name none.
+
+        Raises:
+            RunError: it cannot be reached, or a package is not installed.
+        """
+        config = self.config
+        if config.executor is None:
+            yield None
+            return
+        with ExitStack() as stack:
+            try:
+                found = opened(
+                    config.executor, config.agent_names(), say=console.print, at_once=config.actors
+                )
+                executor = stack.enter_context(found)
+            except (MissingExtraError, ValueError) as error:
+                raise RunError(str(error)) from error
+            yield executor
 
     @property
     @abstractmethod

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 # Settings that a resumed run does not take from its folder: what to do, and where.
-_NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actors"})
+_NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "executor", "actors"})
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"
@@ -106,7 +106,7 @@ def parse_run_args(config_class: type[ConfigT], description: str, argv: Sequence
         if not given.get("resume") or "out" not in given or not path.is_file():
             return {}
         taken = settings_of(config_class).keys() - _NOT_TAKEN
-        return {k: value for k, value in _read_description(path)["config"].items() if k in taken}
+        return {k: value for k, value in _settings_in(_read_description(path)).items() if k in taken}
 
     return parse_args(config_class, description, argv, defaults_of=stored)
 
@@ -169,7 +169,7 @@ class RunFolder:
             self._described = _read_description(config_path)
             # A setting that is newer than the run had its default value.
             old = {field.name: field.default for field in dataclasses.fields(config)}
-            old |= self._described["config"]
+            old |= _settings_in(self._described)
             fixed = settings_of(type(config)).keys() - config.may_change
             changed = {k: (old[k], settings[k]) for k in fixed if old[k] != settings[k]}
             if changed or self._described["rules_digest"] != rules.digest():
@@ -392,6 +392,14 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _settings_in(described: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a config.json by today's names."""
+    found = dict(described["config"])
+    if found.pop("eval_exact", False):
+        found["evaluators"] = "exact"
+    return found
 
 
 def _read_description(path: Path) -> dict[str, Any]:

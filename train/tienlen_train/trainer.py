@@ -29,29 +29,22 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents import arena
+from tienlen_agents.executors import Executor, ItemT, ResultT, Threads
 from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import fitted, generalised
 from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
 from tienlen_agents.settings import several_files
-from tienlen_cluster.training import ClusterExecutor, task_pool
 from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_env.texts import spreadsheet
-from tienlen_exact import build, measure, policy_of, small_game
-from tienlen_exact.plan import check_fits, plan
-from tienlen_exact.tree import Tree
-from tienlen_gpu import cuda_machine
-from tienlen_gpu.machine import TorchMachine
-from tienlen_gpu.players import can_choose
-from tienlen_gpu.rollout import DeviceActor
 from tienlen_train.config import DivergenceError, SelfPlayConfig
+from tienlen_train.doors import Actor, actor_of, evaluators_of
 from tienlen_train.learner import (
     DeviceTrajectories,
-    Executor,
     Learner,
     Loss,
     ModelT,
@@ -62,7 +55,7 @@ from tienlen_train.learner import (
 from tienlen_train.loop import Metrics, Task, progress_bar, shell_command
 from tienlen_train.network import ActionNetwork
 from tienlen_train.opponent_pool import OpponentPool, Plan, plans_state, restored_plans
-from tienlen_train.rollout import PolicyWeights, RolloutJob, join, teachers_of
+from tienlen_train.rollout import PolicyWeights, RolloutJob, join, rollout, teachers_of
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.variants import (
     Variant,
@@ -81,8 +74,8 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
 
     Args:
         config: the settings.
-        executor: runs rollouts and gradient shards; None for threads of this process.
-        machine: plays and learns there, whatever the device of the settings; None for what the settings say.
+        executor: runs rollouts; None for threads of this process.
+        actor: plays the rollouts, and the run learns on its device; None for what the settings say.
 
     Attributes:
         eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
@@ -93,7 +86,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         cpu_seconds: processor time of all iterations so far.
         scores: the last quick comparison.
         variants: of a general network, None for ``mixed``; None for a network of one variant.
-        actor: plays on a device; None if games are played on the processor.
+        actor: plays in place of the executor; None if the executor plays.
         learner: the model and its optimiser.
         pool: the opponents.
         seed_key: of the seeds of opponents and teachers in other processes; empty if there are none.
@@ -105,7 +98,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
     config: SelfPlayConfig
 
     def __init__(
-        self, config: SelfPlayConfig, executor: Executor | None = None, machine: TorchMachine | None = None
+        self, config: SelfPlayConfig, executor: Executor | None = None, actor: Actor | None = None
     ) -> None:
         super().__init__(config)
         self.features = features_of(self.rules)
@@ -115,35 +108,31 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.seconds = 0.0
         self.cpu_seconds = 0.0
         self.scores: Metrics = {}
-        self._tree = self._build_tree() if config.eval_exact else None
+        try:
+            self.evaluators = evaluators_of(config.evaluators.split(), self.rules)
+        except ValueError as error:
+            config.refuse("evaluators", f"expected none: {error}")
         if config.device == "cuda" and not torch.cuda.is_available():
             config.refuse("device", "expected auto or cpu, because torch finds no CUDA device here")
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
-        if machine is not None:
-            self.device = machine.device
+        if actor is not None:
+            self.device = actor.device
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
-        self.executor = executor or Executor(config.threads)
+        self.threads = Threads(config.threads)
+        self.executor = executor or self.threads
         self.variants = None if config.variants is None else parse_variants(config.variants)
         self.pool = OpponentPool(config, config.baseline_names())
         self._check_agents()
         self.missing_on_device = ""
-        self.actor = self._make_actor(machine)
+        self.actor = self._make_actor(actor)
         torch.manual_seed(config.seed)
         model = self.make_model(self.make_network())
-        self.learner = Learner(model, config, self.device, self.executor, len(self.parts()))
+        self.learner = Learner(model, config, self.device, self.map_here, len(self.parts()))
         self.network.for_device = self.actor is not None
         self.waiting: deque[Plan] = deque()
         self.last_staleness = 0
-
-    def _build_tree(self) -> Tree:
-        try:
-            game = small_game(self.rules)
-            check_fits(plan(game, "agents"))
-        except ValueError as error:
-            self.config.refuse("eval_exact", f"expected False: {error}")
-        return build(game)
 
     def _check_agents(self) -> None:
         """Refuse unknown agents here, not in the first rollout, and a variant that no teacher plays."""
@@ -160,55 +149,43 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
                 raise ValueError(f"{option}: {error}") from error
         self.seed_key = seed_key_of(every)
 
-    def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
-        """What plays on the device of the run; None for the processor."""
+    def _make_actor(self, actor: Actor | None) -> Actor | None:
+        """What plays in place of the executor; None for the executor."""
         config = self.config
-        if machine is None and (self.device.type != "cuda" or config.cluster is not None):
+        try:
+            if actor is None and config.executor is None:
+                actor = actor_of(config.actor, self.device)
+        except (DeviceError, ValueError) as error:
+            if config.actor is not None:
+                config.refuse("actor", f"expected another: {error}")
+            if config.device == "cuda":
+                config.refuse("device", f"expected auto or cpu: {error}")
+            self.missing_on_device = str(error)
             return None
-        self.missing_on_device = self._missing_on_device()
-        if self.missing_on_device:
+        if actor is None:
             return None
-        if machine is None:
-            try:
-                machine = cuda_machine()
-            except DeviceError as error:
-                if config.device == "cuda":
-                    config.refuse("device", f"expected auto or cpu: {error}")
-                self.missing_on_device = str(error)
-                return None
-        return DeviceActor(machine)
-
-    def _missing_on_device(self) -> str:
-        """What the run needs and a device does not have, in a few words; empty if it can play there."""
-        features, game, needed = self.features, self.features.game, self.config.rollout_options()
-        missing = {
-            f"the features of {game}": not features.on_device,
-            "several variants": self.variants is not None,
-            f"playouts of {game}": needed.get("critic") == "playout" and features.outcome is None,
-            f"action values of {game}": needed.get("with_action_values") and features.returns is None,
-            "the endgame solver": needed.get("with_winning_actions"),
-            "the teachers": needed.get("teachers"),
-        }
-        missing |= {
-            f"the agent {name}": not can_choose(tienlen_agents.load(name)) for name in self.pool.baselines
-        }
-        return next((name for name, is_missing in missing.items() if is_missing), "")
+        self.missing_on_device = actor.lacks(
+            self.features,
+            config.rollout_options(),
+            self.pool.baselines,
+            variants=self.variants is not None,
+        )
+        return None if self.missing_on_device else actor
 
     @contextmanager
     def workplace(self, console: Console) -> Iterator[None]:
-        """Where the games are played: in this process, or on the cluster that the settings name."""
-        config, here = self.config, self.executor
-        if config.cluster is None:
-            yield
-            return
-        with task_pool(config.cluster, config.agent_names(), console) as pool:
-            executor = ClusterExecutor(pool, config.actors, config.threads, console)
-            self.executor = executor
+        """Where the games are played: in this process, or by the executor that the settings name."""
+        with self.opened_executor(console) as executor:
+            here, self.executor = self.executor, executor or self.executor
             try:
                 yield
             finally:
                 self.executor = here
-                executor.cancel()
+
+    def map_here(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
+        """Results of threads of this process; the executor gets work meanwhile."""
+        self.executor.poll()
+        return self.threads.map(function, items)
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -331,8 +308,9 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         if is_due and not self.is_done:
             self.scores = self.evaluate()
             metrics.update(self.scores)
-        if self._tree is not None and (is_due or self.is_done):
-            metrics["nash_conv"] = self.nash_conv()
+        if is_due or self.is_done:
+            for evaluate in self.evaluators:
+                metrics.update(evaluate(self.drawing_agent()))
         return metrics
 
     def iterate(self) -> dict[str, float]:
@@ -388,7 +366,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         plan = self.waiting.popleft()
         self.last_staleness = self.iteration - plan.version
         parts = plan.results()
-        played: Played = parts[0] if self.actor is not None else join(parts, self.executor.map)
+        played: Played = parts[0] if self.actor is not None else join(parts, self.map_here)
         self.pool.update_scores(plan.seating, played.scores)
         return played
 
@@ -397,7 +375,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         jobs, actor = self.jobs(plan), self.actor
         if actor is not None:
             return lambda: [actor.rollout(job) for job in jobs]
-        return self.executor.rollouts(jobs)
+        return self.executor.start(rollout, jobs)
 
     def plan(self, iteration: int) -> Plan:
         """What is played in an iteration, with the present weights."""
@@ -536,12 +514,6 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         """See `in_every_variant`: the policy against the baseline."""
         baseline = tienlen_agents.load(self.features.baseline or "random")
         return in_every_variant(self.agent(), baseline, self.variants or (), num_deals, seed)
-
-    def nash_conv(self) -> float:
-        """NashConv of the current policy, with the probabilities that it draws from; needs `eval_exact`."""
-        if self._tree is None:
-            raise ValueError("eval_exact=False: expected True")
-        return measure(self._tree, policy_of(self._tree, self.drawing_agent())).nash_conv
 
     def state(self) -> dict[str, Any]:
         """The contents of a checkpoint."""

@@ -18,7 +18,6 @@ resumed need names. A script that uses ``workers`` above 1 has its calls under `
 "__main__":``, and calls `tienlen_agents.register` above that, because every worker imports the script.
 """
 
-from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import blocks, seatings
 from tienlen_agents.arena.match import FAST_PANEL, PANEL, compare, gauntlet, match, match_up, pilot
@@ -37,7 +36,9 @@ from tienlen_agents.arena.result import (
 from tienlen_agents.arena.run import Options, Progress
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
+from tienlen_agents.arena.tasks import Task, play_task
 from tienlen_agents.arena.terminal import LiveProgress
+from tienlen_agents.executors import Executor, ExecutorError
 
 __all__ = [
     "FAST_PANEL",
@@ -46,16 +47,15 @@ __all__ = [
     "ArenaRunError",
     "Estimate",
     "Executor",
+    "ExecutorError",
     "FailedAgent",
     "Forfeits",
     "Latency",
     "League",
     "LiveProgress",
-    "LocalExecutor",
     "MatchResult",
     "Options",
     "Played",
-    "ProcessExecutor",
     "Progress",
     "Report",
     "RunResults",

@@ -10,10 +10,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tienlen_agents
-from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
 from tienlen_agents.arena.match import (
@@ -31,6 +30,7 @@ from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
+from tienlen_agents.executors import Executor, opened
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -45,7 +45,7 @@ from tienlen_agents.settings import (
     settings_of,
 )
 from tienlen_env.engine.agent import Agent
-from tienlen_env.extras import MissingExtraError, how_to_install, is_installed, require
+from tienlen_env.extras import MissingExtraError, how_to_install, is_installed
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games
 from tienlen_env.texts import printable
@@ -78,10 +78,8 @@ class CommandLine(Settings):
         pilot: deals of the pilot.
         latency: number of single decisions of each agent whose time is measured.
         bootstrap: show bootstrap intervals, too.
-        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one here) or
-            the address of its head node; needs the extra 'cluster' (docs/cluster.md).
-        device: cuda: play on a GPU, all games of a match-up at once (docs/gpu.md); for random, heuristic and
-            network policies; needs the extras 'cuda' and 'train'.
+        executor: where to play, instead of --workers: for example ray:auto, a Ray cluster (docs/cluster.md),
+            or cuda, a GPU (docs/gpu.md); packages add others (docs/extending.md).
         out: write arena.json, .csv and .html into this folder, and chunks.jsonl during the run; after a
             kill the same command resumes from it.
         records_url: the links to records begin with this address of a page that shows them, or have the
@@ -96,8 +94,7 @@ class CommandLine(Settings):
     pilot: int = setting(PILOT_DEALS, DEALS)
     latency: int = setting(0, COUNT_OR_NONE)
     bootstrap: bool = False
-    cluster: str | None = setting(None, FreeText("auto, local or an address"))
-    device: Literal["cpu", "cuda"] = "cpu"
+    executor: str | None = setting(None, FreeText("an executor"))
     out: str | None = setting(None, FreeText("a folder"))
     records_url: str = setting("", ADDRESS)
     quiet: bool = False
@@ -107,12 +104,8 @@ class CommandLine(Settings):
         super().__post_init__()
         if self.records and not self.out:
             raise ValueError("--records: expected --out, too, the folder for the records")
-        if self.workers != 1 and self.cluster:
-            raise ValueError("--workers and --cluster: expected one of them")
-        if self.device == "cuda" and (self.workers != 1 or self.cluster):
-            raise ValueError("--device cuda, --workers and --cluster: expected one of them")
-        if self.device == "cuda" and (self.blunder_deals or self.records or self.history):
-            raise ValueError("--device cuda: expected no --blunders, --records and --history")
+        if self.workers != 1 and self.executor:
+            raise ValueError("--workers and --executor: expected one of them")
 
     @property
     def variants(self) -> tuple[AnyRules, ...]:
@@ -208,23 +201,6 @@ def _check_start(command: Command) -> None:
                         raise ValueError(f"{error}. --max-forfeits 1 plays the match without it") from None
 
 
-def _on_device(command: Command) -> Executor:
-    """The executor of ``--device cuda``; torch is imported here and not before.
-
-    Raises:
-        ValueError: an agent that is not available there.
-        DeviceError: there is no device.
-    """
-    require("torch", "train", "--device cuda")
-    from tienlen_gpu import cuda_machine
-    from tienlen_gpu.arena import DeviceExecutor, why_not
-
-    for agent in command.agents():
-        if problem := why_not(agent):
-            raise ValueError(f"--device cuda: {problem}")
-    return DeviceExecutor(cuda_machine())
-
-
 def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
     """What the words of a command line ask for.
 
@@ -278,12 +254,9 @@ def _run(command: Command) -> int:
         _check_start(command)
     with ExitStack() as stack:
         executor: Executor | None = None
-        if settings.device == "cuda":
-            executor = _on_device(command)
-        elif settings.cluster:
-            from tienlen_cluster.pool import connect  # imports ray
-
-            executor = stack.enter_context(connect(settings.cluster, command.entrants))
+        if settings.executor:
+            say = partial(print, file=sys.stderr)
+            executor = stack.enter_context(opened(settings.executor, command.entrants, say=say))
         play = _player(command, executor)
         found, num_deals = None, settings.num_deals
         if settings.precision is not None:

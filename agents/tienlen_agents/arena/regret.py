@@ -26,11 +26,11 @@ import numpy as np
 from rich.table import Table
 
 import tienlen_agents
-from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program, shows_any_text, with_bar
 from tienlen_agents.console import PlainConsole
+from tienlen_agents.executors import worker_pool
 from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.settings import (

@@ -7,7 +7,7 @@ The result depends on the match-ups and the settings only. Every executor comput
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,12 +15,13 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpac
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job
-from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult
 from tienlen_agents.arena.stats import FIRST_LOOK
-from tienlen_agents.arena.store import ChunkStore, file_digests, stored_seed_key
+from tienlen_agents.arena.store import ArenaRunError, ChunkStore, file_digests, stored_seed_key
+from tienlen_agents.arena.tasks import LocalPlay, Task, play_task
 from tienlen_agents.command import code_digest, versions
+from tienlen_agents.executors import Executor, Processes, Threads, WorkerDiedError
 from tienlen_agents.external.seeds import MAX_SEATINGS, SEED_KEY, seed_key_of
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
 from tienlen_env.engine.agent import Agent, check_plays
@@ -157,6 +158,7 @@ def play_match_ups(
         ValueError: a setting out of range, or an agent that is not given by name where that is necessary.
         WrongGameError: an agent plays another game.
         ArenaRunError: `out` holds another match, another run writes there, or a worker died.
+        ExecutorError: the executor cannot be reached any more.
         IllegalPlayError: an agent chose an action that is not legal.
     """
     settings = check_options(options)
@@ -170,10 +172,12 @@ def play_match_ups(
             )
         names = []
     is_local = executor is None and workers == 1
+    play: Callable[[Task], Chunk] = play_task
     if is_local:
-        executor = LocalExecutor(loaded, None if progress is None else progress.advance)
-    elif executor is None:
-        executor = ProcessExecutor(workers)
+        play = LocalPlay(loaded, None if progress is None else progress.advance)
+    if executor is None:
+        executor = Threads() if is_local else Processes(workers)
+    executor.check(settings)
     for match_up in match_ups:
         check_plays([loaded[index] for index in match_up.seated], Batch(match_up.rules, 1))
     chunks_file = None if out is None else Path(out) / CHUNKS_FILE
@@ -184,14 +188,22 @@ def play_match_ups(
         run.check_processes()
     with ExitStack() as stack:
         if chunks_file is not None:
-            header = run.header(names) | dict(getattr(executor, "header", {}))
+            header = run.header(names) | dict(executor.header)
             store = ChunkStore(chunks_file, header, fresh=settings.fresh)
             run.resume_from(stack.enter_context(closing(store)))
-        played = executor.play(run.tasks(names))
+        played = executor.unordered(play, run.tasks(names))
         if isinstance(played, Generator):
             stack.enter_context(closing(played))  # ends the workers if a chunk cannot be saved
-        for task, chunk in played:
-            run.add(task.match_up, task.job.first_deal, chunk, reported=is_local)
+        try:
+            for task, chunk in played:
+                run.add(task.match_up, task.job.first_deal, chunk, reported=is_local)
+        except WorkerDiedError as error:
+            lost = dict.fromkeys(" v. ".join(task.names) for task in error.items if isinstance(task, Task))
+            raise ArenaRunError(
+                f"a worker process of the arena died while it played {' or '.join(lost)}: too little memory, "
+                "or an agent that ends its process (isolate=1 shows which); a run with `out` resumes from "
+                "its last chunk"
+            ) from error
     return run.results()
 
 

@@ -1,1 +1,3 @@
 """Matches and training on several machines, by Ray."""
+
+from tienlen_cluster.pool import connect as connect

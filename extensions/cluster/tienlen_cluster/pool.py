@@ -1,9 +1,9 @@
 """Pure functions as Ray tasks, and a connection to a cluster for the arena and for training.
 
+    import tienlen_cluster
     from tienlen_agents import arena
-    from tienlen_cluster import pool as cluster
 
-    with cluster.connect("auto", ["heuristic", "policy:runs/a/policy.safetensors"]) as executor:
+    with tienlen_cluster.connect("auto", ["heuristic", "policy:runs/a/policy.safetensors"]) as executor:
         arena.match("heuristic", "policy:runs/a/policy.safetensors", executor=executor)
 
 Only processes that have the expected code, versions and files run a task. Ray places the tasks, moves data,
@@ -27,21 +27,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Self
 
-from tienlen_agents.arena import executors
-from tienlen_agents.arena.chunk import Chunk
-from tienlen_agents.arena.store import ArenaRunError, file_digests
+from tienlen_agents.arena.store import file_digests
+from tienlen_agents.arena.tasks import forget_agents
 from tienlen_agents.command import code_digest, cpu_name, versions
+from tienlen_agents.executors import Executor, ExecutorError, ItemT, ResultT
 from tienlen_env.extras import require
 from tienlen_env.rendering.view import plural
 
 _SHOWN = 12  # characters of a digest in a message
 
 
-class NodeRefusedError(ArenaRunError):
+class NodeRefusedError(ExecutorError):
     """No node of the cluster has the versions, the code and the files of the process that started the run."""
 
 
@@ -128,9 +129,6 @@ def _file_digest(path: str) -> str:
         return ""
 
 
-ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT")
-
 RETRIES: Final = 20  # of a task whose node or process is lost
 REPLACED_TRIALS: Final = 50  # each 0.2 s
 NODE_ID: Final = "ray.io/node-id"  # a label that Ray gives to every node
@@ -168,7 +166,7 @@ def run_here(
         if reasons := expected.differences():
             return Refusal(node, socket.gethostname(), reasons)
         # Agents of an earlier run may have come from other bytes of the same files.
-        executors.forget_agents()
+        forget_agents()
         _accepted = expected
     begin = time.perf_counter()
     result = function(item, *shared)
@@ -239,7 +237,7 @@ class TaskPool:
 
         Raises:
             NodeRefusedError: no node is left.
-            ArenaRunError: the cluster lost the task too often.
+            ExecutorError: the cluster lost the task too often.
             Exception: what the function raised.
         """
         import ray
@@ -250,7 +248,7 @@ class TaskPool:
         except RayTaskError as error:
             raise error.cause from error
         except RayError as error:
-            raise ArenaRunError(
+            raise ExecutorError(
                 f"the cluster lost a job {RETRIES} times ({type(error).__name__}); "
                 "the same command resumes a run with an output folder"
             ) from error
@@ -348,35 +346,82 @@ GROUP_SECONDS: Final = 0.5  # a task of Ray costs milliseconds, so it plays jobs
 MOST_JOBS: Final = 64  # of one task of Ray
 
 
-def play_group(tasks: Sequence[executors.Task]) -> tuple[list[Chunk], float]:
-    """In a worker process: the chunks of some tasks, and the seconds that they took."""
+def run_group(function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> tuple[list[ResultT], float]:
+    """In a worker process: the results of some items, and the seconds that they took."""
     begin = time.perf_counter()
-    return [executors.play_task(task) for task in tasks], time.perf_counter() - begin
+    return [function(item) for item in items], time.perf_counter() - begin
 
 
-class RayExecutor:
-    """Plays tasks of the arena on a cluster.
+class RayExecutor(Executor):
+    """Runs functions on a cluster: tasks of the arena, rollouts of training, learners of a league.
 
     Args:
         pool: of the cluster; its identity has the files of all agents.
+        at_once: the most rollouts at the same time; None for no limit.
+        say: shows a line on the cluster every half a minute of training.
     """
 
-    def __init__(self, pool: TaskPool) -> None:
+    def __init__(
+        self, pool: TaskPool, at_once: int | None = None, say: Callable[[str], None] | None = None
+    ) -> None:
         self.pool = pool
+        self._at_once = at_once
+        self._say = say or _to_stderr
         self._group_size = 1
+        self._rollouts: Any = None  # `tienlen_cluster.training.Rollouts`, which needs torch
 
-    def play(self, tasks: Iterator[executors.Task]) -> Iterator[tuple[executors.Task, Chunk]]:
-        """Play the tasks as processors of the cluster become free (see `Executor.play`).
+    def unordered(
+        self, function: Callable[[ItemT], ResultT], items: Iterable[ItemT]
+    ) -> Iterator[tuple[ItemT, ResultT]]:
+        """Run a function as processors of the cluster become free (see `Executor.unordered`).
 
         Raises:
             NodeRefusedError: no node has the versions, the code and the files of this process.
-            ArenaRunError: the cluster lost a task too often.
-            IllegalPlayError: an agent chose an action that is not legal.
+            ExecutorError: the cluster lost a task too often.
+            Exception: what the function raises.
         """
-        groups = iter(lambda: tuple(islice(tasks, self._group_size)), ())
-        for _, group, (chunks, seconds) in self.pool.unordered(play_group, groups):
+        remaining = iter(items)
+        groups = iter(lambda: tuple(islice(remaining, self._group_size)), ())
+        for _, group, (results, seconds) in self.pool.unordered(partial(run_group, function), groups):
             self._group_size = min(max(int(GROUP_SECONDS * len(group) / seconds), 1), MOST_JOBS)
-            yield from zip(group, chunks, strict=True)
+            yield from zip(group, results, strict=True)
+
+    def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
+        """See `Executor.map`; a task for each item."""
+        return self.pool.map(function, items)
+
+    def start(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Callable[[], list[ResultT]]:
+        """See `Executor.start`; rollouts are sent in few bytes."""
+        from tienlen_cluster.training import Rollouts
+        from tienlen_train.rollout import rollout
+
+        called: Callable[..., Any] = function
+        if called is not rollout:
+            return super().start(function, items)
+        if self._rollouts is None:
+            self._rollouts = Rollouts(self.pool, self._at_once, self._say)
+        results: Callable[[], list[ResultT]] = self._rollouts.start(items)
+        return results
+
+    def poll(self) -> None:
+        """See `Executor.poll`."""
+        if self._rollouts is not None:
+            self._rollouts.advance(0.0)
+
+    def metrics(self, staleness: int) -> dict[str, float]:
+        """See `Executor.metrics`."""
+        return {} if self._rollouts is None else self._rollouts.metrics(staleness)
+
+    def cancel(self) -> None:
+        """Give up what no caller waits for any more."""
+        if self._rollouts is not None:
+            self._rollouts.cancel()
+
+
+def _to_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 ANSWER_SECONDS: Final = 10.0  # to wait for a connection
@@ -384,7 +429,7 @@ ANSWER_SECONDS: Final = 10.0  # to wait for a connection
 _ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
-class ClusterError(ArenaRunError):
+class ClusterError(ExecutorError):
     """A cluster that cannot be reached or used."""
 
 
@@ -409,7 +454,7 @@ def connected(
         MissingExtraError: ray is not installed (the extra ``cluster``).
     """
     identity = Identity.here(agents, packages)
-    require("ray", "cluster", "--cluster")
+    require("ray", "cluster", "the executor ray")
     with ExitStack() as stack:
         # A run reports no usage to Ray's authors unless the user has chosen so.
         for name, value in (("RAY_TRAIN_V2_ENABLED", "1"), ("RAY_USAGE_STATS_ENABLED", "0")):
@@ -459,7 +504,7 @@ def _check_answers(address: str) -> None:
     if address in ("auto", "local"):
         return
     if not colon or not host or not port.isdecimal():
-        raise ClusterError(f"--cluster {address}: expected auto, local, HOST:PORT or ray://HOST:PORT")
+        raise ClusterError(f"executor ray:{address}: expected ray:auto, ray:local or ray:HOST:PORT")
     try:
         with socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS):
             pass
@@ -470,34 +515,38 @@ def _check_answers(address: str) -> None:
 def _no_answer(address: str, error: Exception) -> ClusterError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return ClusterError(
-        f"--cluster {address}: no Ray cluster answers ({reason}). "
-        "Start one with 'ray start --head', or use --cluster local"
+        f"executor ray:{address}: no Ray cluster answers ({reason}). "
+        "Start one with 'ray start --head', or use ray:local"
     )
 
 
 @contextmanager
 def connect(
-    address: str,
+    address: str = "auto",
     agents: Sequence[str] = (),
     *,
-    packages: Iterable[str] = (),
-    quiet: bool = False,
+    packages: Iterable[str] = ("tienlen_train",),
+    say: Callable[[str], None] = _to_stderr,
+    at_once: int | None = None,
 ) -> Iterator[RayExecutor]:
-    """Connect to a Ray cluster; yields an executor for the functions of the arena.
+    """Connect to a Ray cluster; yields an executor (`tienlen_agents.executors.Opener`).
 
     Args:
-        address: see `connected`.
+        address: see `connected`; empty for ``"auto"``.
         agents: the names of all agents that will play. Files that they mention are sent to the nodes if their
             paths are relative, and are expected at the same path on every node if they are absolute.
         packages: see `Identity.here`.
-        quiet: print nothing.
+        say: shows a line.
+        at_once: see `RayExecutor`.
 
     Raises:
         ClusterError, MissingExtraError: see `connected`.
     """
-    with connected(address, agents, packages) as (pool, text):
-        if not quiet:
-            print(text, file=sys.stderr)
-        yield RayExecutor(pool)
-        if not quiet:
-            print(pool.summary(), file=sys.stderr)
+    with connected(address or "auto", agents, packages) as (pool, text):
+        say(text)
+        executor = RayExecutor(pool, at_once, say)
+        try:
+            yield executor
+        finally:
+            executor.cancel()
+        say(pool.summary())

@@ -15,21 +15,16 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import torch
-from rich.console import Console
 
 from tienlen_agents.networks.features.base import ONE
-from tienlen_cluster.pool import TaskPool, connected
-from tienlen_env.extras import MissingExtraError
+from tienlen_cluster.pool import TaskPool
 from tienlen_env.games.common.arrays import AnyArray, IntArray
-from tienlen_train.config import RunError
-from tienlen_train.learner import Executor, ItemT, ResultT
 from tienlen_train.rollout import (
     PER_ACTION,
     PolicyWeights,
@@ -221,14 +216,13 @@ class _Started:
     result: PackedTrajectories | None = None
 
 
-class ClusterExecutor(Executor):
-    """Rollouts on the cluster, everything else in threads of this process.
+class Rollouts:
+    """Rollouts on the cluster.
 
     Args:
         pool: of the cluster.
-        num_actors: jobs that are played at the same time; None for all.
-        num_threads: of this process.
-        console: shows a line on the cluster every half a minute.
+        at_once: jobs that are played at the same time; None for all.
+        say: shows a line on the cluster every half a minute.
 
     Attributes:
         num_bytes: bytes of all rollouts that were taken.
@@ -236,36 +230,30 @@ class ClusterExecutor(Executor):
         decisions_of: the decisions that each node played, by its id in Ray.
     """
 
-    def __init__(self, pool: TaskPool, num_actors: int | None, num_threads: int, console: Console) -> None:
-        super().__init__(num_threads)
-        self._console = console
+    def __init__(self, pool: TaskPool, at_once: int | None, say: Callable[[str], None]) -> None:
+        self._say = say
         self._shown = time.monotonic()
         self._shown_decisions: Counter[str] = Counter()  # `decisions_of` at that time
         self.num_bytes = 0
         self.num_decisions = 0
         self.decisions_of: Counter[str] = Counter()
         self._tasks = pool
-        self._num_actors = num_actors
+        self._at_once = at_once
         self._queue: deque[_Started] = deque()
         self._playing: dict[Any, _Started] = {}
 
-    def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
-        """See `Executor.map`; the cluster gets work meanwhile."""
-        self._advance(0.0)
-        return super().map(function, items)
-
-    def rollouts(self, jobs: Sequence[RolloutJob]) -> Callable[[], list[Trajectories]]:
+    def start(self, jobs: Sequence[RolloutJob]) -> Callable[[], list[Trajectories]]:
         """Start rollouts on the cluster; a function that waits for them."""
         import ray
 
         policies = ray.put(jobs[0].policies)
         started = [_Started(replace(job, policies=()), policies) for job in jobs]
         self._queue.extend(started)
-        self._advance(0.0)
+        self.advance(0.0)
 
         def results() -> list[Trajectories]:
             while any(one.result is None for one in started):
-                self._advance(1.0)
+                self.advance(1.0)
             taken = [one.result for one in started if one.result is not None]
             self.num_bytes += sum(packed.num_bytes for packed in taken)
             self.num_decisions += sum(packed.num_decisions for packed in taken)
@@ -273,7 +261,7 @@ class ClusterExecutor(Executor):
 
         return results
 
-    def _advance(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Take what is finished, and start as many jobs as there are free actors.
 
         Args:
@@ -281,7 +269,7 @@ class ClusterExecutor(Executor):
         """
         import ray
 
-        while self._queue and (self._num_actors is None or len(self._playing) < self._num_actors):
+        while self._queue and (self._at_once is None or len(self._playing) < self._at_once):
             one = self._queue.popleft()
             self._playing[self._tasks.submit(play_packed, one.job, one.policies)] = one
         if not self._playing:
@@ -296,7 +284,7 @@ class ClusterExecutor(Executor):
                 one.result = answer.result
                 self.decisions_of[answer.node] += answer.result.num_decisions
         if done:
-            self._advance(0.0)
+            self.advance(0.0)
 
     def cancel(self) -> None:
         """Give up the jobs that no caller waits for any more."""
@@ -323,7 +311,7 @@ class ClusterExecutor(Executor):
             new = self.decisions_of - self._shown_decisions
             rates = {node: count / (now - self._shown) for node, count in sorted(new.items())}
             each = ", ".join(f"{node[:8]} {rate:,.0f}" for node, rate in rates.items())
-            self._console.print(
+            self._say(
                 f"cluster: {num_nodes} nodes, {sum(rates.values()):,.0f} decisions/s ({each}), "
                 f"staleness {staleness}, {bytes_per_decision:.0f} bytes a decision"
             )
@@ -333,24 +321,3 @@ class ClusterExecutor(Executor):
             "staleness": float(staleness),
             "bytes_per_decision": bytes_per_decision,
         }
-
-
-@contextmanager
-def task_pool(address: str, names: Sequence[str], console: Console) -> Iterator[TaskPool]:
-    """Runs functions of this package on a cluster.
-
-    Args:
-        address: see `tienlen_cluster.pool.connected`.
-        names: of all agents that play; the nodes get their files.
-        console: shows a line on the cluster.
-
-    Raises:
-        RunError: there is no cluster at the address, or ray is not installed.
-    """
-    with ExitStack() as stack:
-        try:
-            pool, text = stack.enter_context(connected(address, names, ["tienlen_train"]))
-        except (MissingExtraError, ValueError) as error:
-            raise RunError(str(error)) from error
-        console.print(text)
-        yield pool

@@ -26,8 +26,8 @@ from tienlen_data import config_of, read_shards
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_gpu.machine import TorchMachine
 from tienlen_train.config import SelfPlayConfig
+from tienlen_train.doors import Actor
 from tienlen_train.learner import Model, Played
 from tienlen_train.loop import training_command
 from tienlen_train.network import ActionNetwork, segment_log_softmax
@@ -59,7 +59,7 @@ class BCConfig(SelfPlayConfig):
     def __post_init__(self) -> None:
         """Refuse what has no meaning where nothing is played."""
         super().__post_init__()
-        unused = {"env": None, "rules": None, "num_players": None, "variants": None, "cluster": None}
+        unused = {"env": None, "rules": None, "num_players": None, "variants": None, "executor": None}
         for name, value in {**unused, "baseline_share": 0, "snapshot_share": 0, "staleness": 0}.items():
             if getattr(self, name) != value:
                 self.refuse(name, f"expected {value}, the data set has the rounds")
@@ -118,7 +118,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         self._cards = np.concatenate([shard.cards for shard in shards])[is_free]
         super().__init__(config)
 
-    def _make_actor(self, machine: TorchMachine | None) -> None:
+    def _make_actor(self, actor: Actor | None) -> None:
         if self.device.type == "cuda":
             self.missing_on_device = "the rounds of the data set"
 
@@ -130,7 +130,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         """The next rounds of the data set."""
         rounds = self.iteration * self.config.num_games + np.arange(self.config.num_games)
         parts = np.array_split(rounds % len(self._keys), self.config.shards)
-        return join(self.executor.map(self._replay, parts), self.executor.map)
+        return join(self.map_here(self._replay, parts), self.map_here)
 
     def _replay(self, rounds: IntArray) -> Trajectories:
         num = self._num[rounds]

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from tienlen_agents.arena.executors import worker_pool
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.command import with_bar
+from tienlen_agents.executors import worker_pool
 from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.files import locked, remove_temporaries, write_atomic
 from tienlen_agents.quoting import split_list

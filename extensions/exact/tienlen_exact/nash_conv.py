@@ -29,6 +29,7 @@ from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
 from tienlen_exact import Solver, build, measure, small_game
+from tienlen_exact.evaluator import NashConv
 from tienlen_exact.solvers import Algorithm
 from tienlen_train.benchmarks import new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
@@ -48,7 +49,6 @@ SMALL: Final[dict[str, Any]] = {
     "shards": 1,
     "num_games": 256,
     "batch_size": 512,
-    "eval_exact": True,
 }
 ALONE: Final[dict[str, Any]] = {"prior": "none", "baseline_share": 0.0, "snapshot_share": 0.0}
 PPO: Final[dict[str, Any]] = {**SMALL, "critic_width": 64}
@@ -109,13 +109,15 @@ def learn(name: str, rules: str, seed: int, decisions: int) -> Iterator[Point]:
     config_class = PPOConfig if make is PPOTrainer else DMCConfig
     config = config_class(**settings, rules=rules, seed=seed, decisions=decisions)
     trainer = cast("type[SelfPlayTrainer[Any]]", make)(config)
+    nash_conv = NashConv(trainer.rules)
     due = [decisions / GROWTH**k for k in range(POINTS)]
     while not trainer.is_done:
         trainer.iterate()
         if trainer.num_decisions >= due[-1]:
             while due and trainer.num_decisions >= due[-1]:
                 due.pop()
-            yield trainer.num_decisions, trainer.cpu_seconds, trainer.nash_conv()
+            found = nash_conv(trainer.drawing_agent())["nash_conv"]
+            yield trainer.num_decisions, trainer.cpu_seconds, found
 
 
 def solve(name: str, rules: str, seed: int, seconds: float) -> Iterator[Point]:

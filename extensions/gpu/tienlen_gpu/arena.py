@@ -10,11 +10,12 @@ network with ``sample``) draw other numbers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, count
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import torch
@@ -22,15 +23,19 @@ from torch import Tensor
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import Chunk, Job, chunk_of, games_of, seed_of
-from tienlen_agents.arena.executors import Task
 from tienlen_agents.arena.play import Played
+from tienlen_agents.arena.run import Settings
+from tienlen_agents.arena.tasks import Task, play_task
+from tienlen_agents.executors import Executor, ItemT, ResultT
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name
 from tienlen_agents.networks.network import Network, first_best
 from tienlen_agents.parallel import Decisions, Position
+from tienlen_agents.settings import Config
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, main_reward
+from tienlen_gpu import cuda_machine
 from tienlen_gpu.machine import TorchMachine
 from tienlen_gpu.players import (
     NetworkInputs,
@@ -129,8 +134,8 @@ def why_not(agent: Agent) -> str:
     return "" if can_choose(agent) else f"agent {agent.name!r} plays on the processor alone"
 
 
-class DeviceExecutor:
-    """Plays tasks on a device (see `tienlen_agents.arena.Executor`).
+class DeviceExecutor(Executor):
+    """Plays tasks of the arena on a device (see `tienlen_agents.executors.Executor`).
 
     It takes as many tasks of a match-up in advance as it can play at once. An agent's time is its share of
     the decisions.
@@ -143,19 +148,38 @@ class DeviceExecutor:
         header: part of the header of a run's file: agents that draw play other games here.
     """
 
-    header: Final = MappingProxyType({"draws": "device"})
+    header = MappingProxyType({"draws": "device"})
 
     def __init__(self, machine: TorchMachine, games_at_once: int = GAMES_AT_ONCE) -> None:
         self._machine = machine
         self._games_at_once = games_at_once
 
-    def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
-        """Play the tasks, those of a match-up together.
+    def check(self, settings: Config) -> None:
+        """Refuse what the device does not compute.
 
         Raises:
-            ValueError: an agent plays on the processor alone; or a task wants blunders, records or past plays
-                in observations, which the device does not compute.
+            ValueError: the run wants blunders, records or past plays in observations.
         """
+        has_more = isinstance(settings, Settings) and (
+            settings.blunder_deals or settings.records or settings.history
+        )
+        if has_more:
+            raise ValueError("executor cuda: expected no blunders, records and history")
+
+    def unordered(
+        self, function: Callable[[ItemT], ResultT], items: Iterable[ItemT]
+    ) -> Iterator[tuple[ItemT, ResultT]]:
+        """Play the tasks of the arena, those of a match-up together.
+
+        Raises:
+            ValueError: an agent plays on the processor alone, or the function is not the arena's.
+        """
+        if function is not play_task:
+            raise ValueError("executor cuda: it plays the tasks of the arena alone")
+        played: Any = self._play(iter(cast(Iterable[Task], items)))
+        yield from played
+
+    def _play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
         next_task = next(tasks, None)
         while next_task is not None:
             some, num_games = [next_task], 0
@@ -174,6 +198,24 @@ class DeviceExecutor:
             yield from zip(some, chunks, strict=True)
 
 
+@contextmanager
+def connect(
+    where: str, agents: Sequence[str], *, say: Callable[[str], None], at_once: int | None = None
+) -> Iterator[DeviceExecutor]:
+    """The executor ``cuda`` (`tienlen_agents.executors.Opener`).
+
+    Raises:
+        ValueError: an agent plays on the processor alone.
+        DeviceError: there is no device.
+    """
+    if where:
+        raise ValueError(f"executor cuda:{where}: expected cuda alone")
+    for name in agents:
+        if problem := why_not(tienlen_agents.load(name)):
+            raise ValueError(f"executor cuda: {problem}")
+    yield DeviceExecutor(cuda_machine())
+
+
 def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job]) -> list[Chunk]:
     """Play jobs of one match-up, all their games at once.
 
@@ -183,7 +225,7 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
         jobs: what to play; all with the same rules.
 
     Raises:
-        ValueError: see `DeviceExecutor.play`.
+        ValueError: see `DeviceExecutor`; or a job wants what the device does not compute.
     """
     rules = jobs[0].rules
     for job in jobs:

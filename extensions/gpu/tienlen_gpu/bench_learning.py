@@ -26,6 +26,7 @@ from tienlen_gpu.arena import DeviceExecutor
 from tienlen_gpu.bench_environment import Figure, GpuConfig, Row
 from tienlen_gpu.machine import TorchMachine
 from tienlen_gpu.players import NetworkInputs, choose_by, draw_item, key_of, logits_of
+from tienlen_gpu.rollout import DeviceActor
 from tienlen_gpu.rounds import Rounds
 from tienlen_train.loop import prepared_process
 from tienlen_train.network import ActionNetwork
@@ -105,7 +106,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
         settings: of the run.
     """
     config = PPOConfig(**{"device": "cpu", "decisions": 10**12, **settings})
-    trainer = PPOTrainer(config, machine=machine)
+    trainer = PPOTrainer(config, actor=actor_on(machine))
     trainer.iterate()
     before, seconds = trainer.num_decisions, trainer.seconds
     metrics = [trainer.iterate() for _ in range(iterations)]
@@ -126,6 +127,11 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
     return Figure(decisions / (trainer.seconds - seconds), details)
 
 
+def actor_on(machine: TorchMachine | None) -> DeviceActor | None:
+    """What plays the rollouts there."""
+    return None if machine is None else DeviceActor(machine)
+
+
 @prepared_process()
 def training_run(
     machine: TorchMachine, settings: Mapping[str, Any], num_deals: int = 2500
@@ -133,8 +139,8 @@ def training_run(
     """Seconds of a whole run, and its points alone against three of the rule-based agent at the end."""
     config = PPOConfig(**{"device": "cpu", **settings})
     few = replace(config, num_games=min(config.num_games, 64), batch_size=256, shards=1)
-    PPOTrainer(few, machine=machine).iterate()  # compiles
-    trainer = PPOTrainer(config, machine=machine)
+    PPOTrainer(few, actor=actor_on(machine)).iterate()  # compiles
+    trainer = PPOTrainer(config, actor=actor_on(machine))
     while not trainer.is_done:
         trainer.iterate()
     result = arena.match(

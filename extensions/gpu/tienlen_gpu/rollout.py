@@ -8,6 +8,7 @@ many decisions and actions there are. The algorithms' losses and the learner are
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,14 @@ import torch
 from torch import Tensor
 
 import tienlen_agents
-from tienlen_agents.networks.features import Inputs, Reader, features_of
+from tienlen_agents.networks.features import Features, Inputs, Reader, features_of
 from tienlen_agents.networks.features.base import Computed
 from tienlen_agents.parallel import Chooser, has_chooser
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
+from tienlen_gpu import cuda_machine
 from tienlen_gpu.machine import TorchMachine
-from tienlen_gpu.players import NetworkInputs, choose_by, chooser_of, draw_item, key_of, logits_of
+from tienlen_gpu.players import NetworkInputs, can_choose, choose_by, chooser_of, draw_item, key_of, logits_of
 from tienlen_gpu.rounds import Rounds, Turns, decisions_of, owner_of, seat_groups
 from tienlen_train.learner import DeviceTrajectories
 from tienlen_train.rollout import LEARNER, RolloutJob, check_seats, network_on
@@ -42,12 +44,32 @@ class DeviceActor:
 
     Args:
         machine: where.
+
+    Attributes:
+        device: of the machine.
     """
 
     def __init__(self, machine: TorchMachine) -> None:
         self.machine = machine
+        self.device = machine.device
         self._table: tuple[tuple[object, ...], _Table] | None = None
         self._choosers: dict[tuple[str, AnyRules], Chooser] = {}
+
+    def lacks(
+        self, features: Features, options: Mapping[str, object], opponents: Sequence[str], *, variants: bool
+    ) -> str:
+        """See `tienlen_train.doors.Actor`."""
+        game = features.game
+        missing = {
+            f"the features of {game}": not features.on_device,
+            "several variants": variants,
+            f"playouts of {game}": options.get("critic") == "playout" and features.outcome is None,
+            f"action values of {game}": options.get("with_action_values") and features.returns is None,
+            "the endgame solver": options.get("with_winning_actions"),
+            "the teachers": options.get("teachers"),
+        }
+        missing |= {f"the agent {name}": not can_choose(tienlen_agents.load(name)) for name in opponents}
+        return next((name for name, is_missing in missing.items() if is_missing), "")
 
     def rollout(self, job: RolloutJob) -> DeviceTrajectories:
         """Play the rounds of a job to the end.
@@ -92,6 +114,15 @@ class DeviceActor:
             else:
                 found.append(chooser_of(agent, self.machine, job.rules, seed))
         return found
+
+
+def cuda_actor(device: torch.device) -> DeviceActor:
+    """The actor of the current CUDA device (`tienlen_train.doors.MakeActor`).
+
+    Raises:
+        DeviceError: there is no device.
+    """
+    return DeviceActor(cuda_machine())
 
 
 class _Play:

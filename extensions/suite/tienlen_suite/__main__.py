@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from rich.table import Table as TextTable
 from tienlen_agents.arena.terminal import LiveProgress
 from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
 from tienlen_agents.console import PlainConsole
+from tienlen_agents.executors import opened
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import (
     COUNT,
@@ -59,13 +61,13 @@ class Running(Entry):
     Attributes:
         out: the folder of the packet.
         workers: number of processes.
-        cluster: play on the machines of this Ray cluster.
+        executor: where to play, instead of --workers, for example ray:auto (docs/cluster.md).
         quiet: no progress.
     """
 
     out: str = setting("packet", FreeText("a folder"))
     workers: int = setting(1, COUNT)
-    cluster: str | None = setting(None, FreeText("an address"))
+    executor: str | None = setting(None, FreeText("an executor"))
     quiet: bool = False
 
 
@@ -141,11 +143,10 @@ def _list(name: str) -> None:
 def _run(settings: Running, agent: str) -> None:
     folder, executor, progress = Path(settings.out), None, None
     with ExitStack() as stack:
-        if settings.cluster:
-            from tienlen_cluster.pool import connect  # imports ray
-
+        if settings.executor:
             panel = [member.agent for member in SUITES[settings.suite].panel.values()]
-            executor = stack.enter_context(connect(settings.cluster, [agent, *panel]))
+            say = partial(print, file=sys.stderr)
+            executor = stack.enter_context(opened(settings.executor, [agent, *panel], say=say))
         elif not settings.quiet:
             progress = stack.enter_context(LiveProgress())
         packet = run(agent, settings, folder, workers=settings.workers, executor=executor, progress=progress)

@@ -14,12 +14,12 @@ from numpy.random import SeedSequence
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import play_chunk
-from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult, failed_agents
 from tienlen_agents.arena.run import CHUNKS_FILE, Progress, play_match_ups
 from tienlen_agents.arena.store import file_digests, stored_seed_key
 from tienlen_agents.command import code_digest, versions
+from tienlen_agents.executors import Executor
 from tienlen_agents.external.seeds import seed_key_of, set_seed_key
 from tienlen_agents.settings import COUNT_OR_NONE, Choice, ExistingFile, FreeText, setting, settings_of
 from tienlen_env.engine.agent import Agent, check_plays

@@ -21,6 +21,7 @@ from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.arena.chunk import Chunk, ChunkShape, Job, play_chunk
 from tienlen_agents.arena.store import ChunkStore
+from tienlen_agents.executors import Executor
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
 ROOT = Path(__file__).parents[3]
@@ -143,17 +144,18 @@ def test_any_number_of_workers_gives_the_same():
     assert play(1) == play(2)
 
 
-class Backwards:
+class Backwards(Executor):
     """An executor as a cluster might be: it takes three tasks at a time and finishes the last one first."""
 
     def __init__(self):
         self.played = []
 
-    def play(self, tasks):
-        while taken := list(islice(tasks, 3)):
+    def unordered(self, function, items):
+        while taken := list(islice(items, 3)):
             for task in reversed(taken):
                 self.played.append((task.match_up, task.job.first_deal))
-                yield task, pickle.loads(pickle.dumps(arena.play_task(pickle.loads(pickle.dumps(task)))))
+                there, sent = pickle.loads(pickle.dumps((function, task)))
+                yield task, pickle.loads(pickle.dumps(there(sent)))
 
 
 def test_an_executor_of_ones_own_gives_the_same(tmp_path):

@@ -6,7 +6,7 @@ import copy
 import json
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ import tienlen_agents
 from tests.strangers import Stranger, crack, install, notes_of
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
-from tienlen_agents.arena.chunk import Chunk, Job, games_of, seed_of
-from tienlen_agents.arena.executors import Task, play_task
+from tienlen_agents.arena.chunk import Job, games_of, seed_of
 from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.external.seeds import MAX_SEATINGS, hashed_seed, new_seed_key, spread
 from tienlen_env.engine.batch import Batch
@@ -27,12 +26,13 @@ from tienlen_env.games.registry import get_rules
 STRANGER, SEED, DEALS = "stranger:isolate=1", 7, 4
 
 
-class Elsewhere:
+class Elsewhere(arena.Executor):
     """An executor like a cluster's: what it plays goes through bytes."""
 
-    def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
-        for task in tasks:
-            yield task, play_task(pickle.loads(pickle.dumps(task)))
+    def unordered(self, function: Any, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        for item in items:
+            there, given = pickle.loads(pickle.dumps((function, item)))
+            yield item, there(given)
 
 
 @pytest.fixture

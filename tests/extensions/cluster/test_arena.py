@@ -71,7 +71,7 @@ def test_a_file_with_other_bytes_is_refused(nodes, tmp_path):
     policy = tmp_path / "shared.safetensors"  # an absolute path: expected on every node
     a_policy(policy)
     agents = [f"policy:{policy}", "greedy"]
-    with cluster.connect(nodes.address, agents, quiet=True) as executor:
+    with cluster.connect(nodes.address, agents, say=str) as executor:
         a_policy(policy, seed=2)
         with pytest.raises(NodeRefusedError, match=r"shared\.safetensors has digest"):
             arena.match(*agents, executor=executor, num_deals=2)
@@ -87,7 +87,7 @@ def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
     node = add_node(nodes, env_vars={"PYTHONPATH": paths})
     try:
         nodes.wait_for_nodes(60)
-        with cluster.connect(nodes.address, ["heuristic", "greedy"], quiet=True) as executor:
+        with cluster.connect(nodes.address, ["heuristic", "greedy"], say=str) as executor:
             spread = arena.match("heuristic", "greedy", executor=executor, num_deals=64, deals_per_job=4)
             refusals = dict(executor.pool.refusals)
             assert not refusals.keys() & executor.pool.tasks_of.keys()
@@ -104,7 +104,7 @@ def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
 @pytest.mark.nightly
 def test_an_agents_error_is_that_of_one_process(nodes):
     with (
-        cluster.connect(nodes.address, quiet=True) as executor,
+        cluster.connect(nodes.address, say=str) as executor,
         pytest.raises(ValueError, match="unknown agent 'nobody'"),
     ):
         executor.pool.map(load, ["nobody"])
@@ -151,7 +151,7 @@ def alone(tmp_path_factory):
 @pytest.mark.nightly
 @pytest.mark.parametrize("num_chunks", range(1, 81, 4))
 def test_a_killed_driver_resumes(nodes, alone, num_chunks, tmp_path):
-    words = [*KILLED, "--cluster", nodes.address, "--out", str(tmp_path)]
+    words = [*KILLED, "--executor", f"ray:{nodes.address}", "--out", str(tmp_path)]
     driver, chunks = start(*words), tmp_path / "chunks.jsonl"
     while driver.poll() is None and (not chunks.exists() or chunks.read_bytes().count(b"\n") < num_chunks):
         time.sleep(0.001)
@@ -169,9 +169,9 @@ def test_a_killed_driver_resumes(nodes, alone, num_chunks, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--cluster", "auto", "--workers", "2"], "expected one of them"),
-        (["--cluster", "127.0.0.1:1"], "no Ray cluster answers"),
-        (["--cluster", "localhost"], "expected auto, local, HOST:PORT or ray://HOST:PORT"),
+        (["--executor", "ray:auto", "--workers", "2"], "expected one of them"),
+        (["--executor", "ray:127.0.0.1:1"], "no Ray cluster answers"),
+        (["--executor", "ray:localhost"], "expected ray:auto, ray:local or ray:HOST:PORT"),
     ],
 )
 def test_errors_of_the_command(arguments, message, capsys):
@@ -185,7 +185,7 @@ def test_errors_of_the_command(arguments, message, capsys):
 def test_without_ray_the_extra_is_named(monkeypatch, capsys):
     monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "ray")
     with pytest.raises(SystemExit):
-        main(["match", "greedy", "random", "--cluster", "auto"])
+        main(["match", "greedy", "random", "--executor", "ray:auto"])
     assert "not installed: pip install 'ray[" in capsys.readouterr().err
 
 
@@ -205,6 +205,6 @@ def test_a_league_is_the_same_everywhere(nodes, tmp_path):
     alone = without_times(arena.league(agents, num_deals=2000).to_dict())
     assert without_times(arena.league(agents, num_deals=2000, workers=2).to_dict()) == alone
     for progress in (None, Change(nodes)):
-        with cluster.connect(nodes.address, agents, quiet=True) as executor:
+        with cluster.connect(nodes.address, agents, say=str) as executor:
             spread = arena.league(agents, num_deals=2000, executor=executor, progress=progress)
         assert without_times(spread.to_dict()) == alone

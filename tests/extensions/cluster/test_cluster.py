@@ -69,7 +69,7 @@ def test_training_while_an_actor_is_killed(nodes, tmp_path, monkeypatch):
     small_run(tmp_path / "alone", **settings)
     out = tmp_path / "run"
     with Moment(out, 1, lambda: kill_an_actor(nodes)):
-        small_run(out, cluster=nodes.address, **settings)
+        small_run(out, executor=f"ray:{nodes.address}", **settings)
     assert_same_run(out, tmp_path / "alone")
 
 
@@ -78,7 +78,7 @@ def test_a_population(nodes, tmp_path, monkeypatch):
     a_policy(Path("policies/teacher.safetensors"))
     shared = {**SMALL, "num_games": 24, "teachers": "policy:policies/teacher.safetensors"}
     found = []
-    for name, where in (("alone", {}), ("cluster", {"cluster": nodes.address})):
+    for name, where in (("alone", {}), ("cluster", {"executor": f"ray:{nodes.address}"})):
         out = tmp_path / name
         settings = {**shared, "generations": 2, "iterations": 1, "payoff_deals": 4}
         train(Population, LeagueConfig(**settings, **where, out=str(out)), Console(quiet=True))

@@ -69,7 +69,7 @@ def alone(tmp_path_factory) -> Callable[..., Path]:
 @pytest.mark.parametrize("staleness", [0, 1])
 def test_two_actors_have_the_curve_of_one_process(nodes, tmp_path, alone, staleness):
     out = tmp_path / "run"
-    trainer = small_run(out, cluster=nodes.address, actors=2, staleness=staleness)
+    trainer = small_run(out, executor=f"ray:{nodes.address}", actors=2, staleness=staleness)
     assert_same_run(out, alone(staleness=staleness))
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert [line["staleness"] for line in lines] == [min(n, staleness) for n in range(len(lines))]
@@ -100,14 +100,14 @@ LOSSES = {"node": remove_a_node, "actor": kill_an_actor}
 def test_losses_at_many_moments(nodes, tmp_path, alone, loss, seed):
     out, staleness = tmp_path / "run", seed % 2
     with Moment(out, seed, lambda: LOSSES[loss](nodes)):
-        small_run(out, cluster=nodes.address, staleness=staleness)
+        small_run(out, executor=f"ray:{nodes.address}", staleness=staleness)
     assert_same_run(out, alone(staleness=staleness))
 
 
 def killed_and_resumed(nodes: Any, out: Path, seed: int, **settings: Any) -> None:
     """Train with a driver that is killed at a random moment, and again until the end."""
     words = [f"{flag_of(name)}={value}" for name, value in {**SMALL_RUN, **settings}.items()]
-    words += [f"--cluster={nodes.address}", f"--out={out}"]
+    words += [f"--executor=ray:{nodes.address}", f"--out={out}"]
     driver = start("tienlen_train.ppo", *words)
     with Moment(out, seed, driver.kill):
         text, _ = driver.communicate(timeout=300)
@@ -132,7 +132,7 @@ def test_a_driver_killed_at_many_moments(nodes, tmp_path, alone, seed):
     [
         ({"shards": 0}, "shards"),
         ({"staleness": -1}, "staleness"),
-        ({"actors": 0, "cluster": "auto"}, "actors"),
+        ({"actors": 0, "executor": "ray:auto"}, "actors"),
     ],
 )
 def test_settings_out_of_range(tmp_path, settings, message):
@@ -143,13 +143,13 @@ def test_settings_out_of_range(tmp_path, settings, message):
 def test_no_cluster_answers(tmp_path):
     pytest.importorskip("ray")
     with pytest.raises(RunError, match="no Ray cluster answers"):
-        small_run(tmp_path / "run", cluster="127.0.0.1:1")
+        small_run(tmp_path / "run", executor="ray:127.0.0.1:1")
 
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "ray")
     with pytest.raises(RunError, match=r"pip install 'ray\["):
-        small_run(tmp_path / "run", cluster="auto")
+        small_run(tmp_path / "run", executor="ray:auto")
 
 
 def test_more_shards_are_another_curve_of_the_same_kind(tmp_path, alone):

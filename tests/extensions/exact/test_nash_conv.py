@@ -43,7 +43,7 @@ RUN = [
 
 def test_a_run_measures_its_policy_exactly(tmp_path: Path) -> None:
     """The last line of the metrics has NashConv of the policy in the file, with its probabilities."""
-    ppo.main([*RUN, "--eval-exact", "--out", str(tmp_path)])
+    ppo.main([*RUN, "--evaluators", "exact", "--out", str(tmp_path)])
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["iteration"] for line in lines if "nash_conv" in line] == [
         line["iteration"] for line in lines if line["iteration"] % 2 == 0 or line is lines[-1]
@@ -54,13 +54,13 @@ def test_a_run_measures_its_policy_exactly(tmp_path: Path) -> None:
 
 
 def test_games_that_do_not_fit_are_refused_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"eval_exact: expected False: .* deals"):
-        ppo.main(["--eval-exact", "--out", str(tmp_path / "run")])
-    with pytest.raises(SystemExit, match="expected False: the exact laboratory plays tienlen"):
-        ppo.main(["--env", "thirteens", "--eval-exact", "--out", str(tmp_path / "run")])
+    with pytest.raises(SystemExit, match=r"evaluators: expected none: .* deals"):
+        ppo.main(["--evaluators", "exact", "--out", str(tmp_path / "run")])
+    with pytest.raises(SystemExit, match="expected none: the exact laboratory plays tienlen"):
+        ppo.main(["--env", "thirteens", "--evaluators", "exact", "--out", str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
-    with pytest.raises(ValueError, match="eval_exact: expected False with variants"):
-        SelfPlayConfig(variants="cardgames:4", eval_exact=True)
+    with pytest.raises(ValueError, match="evaluators: expected none with variants"):
+        SelfPlayConfig(variants="cardgames:4", evaluators="exact")
 
 
 def test_results_are_kept_and_a_stopped_benchmark_goes_on(

@@ -13,7 +13,7 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.arena.chunk import Chunk, Job, play_chunk
-from tienlen_agents.arena.executors import Task
+from tienlen_agents.arena.tasks import Task, play_task
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import Agent
@@ -91,7 +91,7 @@ def test_agents_of_the_processor_are_refused(name: str) -> None:
     task = Task(0, (0, 1), (name, "heuristic"), jobs()[0])
     tasks: Iterator[Task] = iter([task])
     with pytest.raises(ValueError, match="on the processor alone"):
-        next(DeviceExecutor(MACHINE).play(tasks))
+        next(DeviceExecutor(MACHINE).unordered(play_task, tasks))
 
 
 @pytest.mark.parametrize("option", ["history", "num_records", "blunder_deals"])
@@ -99,6 +99,9 @@ def test_what_is_not_computed_is_refused(option: str) -> None:
     job = Job((0, 1, 1, 1), RULES, seed=0, first_deal=0, num_deals=2, **{option: 1})
     with pytest.raises(ValueError, match="expected 0 on a device"):
         play_jobs(MACHINE, [tienlen_agents.load("heuristic")] * 2, [job])
+    name = {"num_records": "records"}.get(option, option)
+    with pytest.raises(ValueError, match="expected no blunders, records and history"):
+        arena.match("heuristic", "random", executor=DeviceExecutor(MACHINE), num_deals=2, **{name: 1})
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -107,7 +110,6 @@ def test_what_is_not_computed_is_refused(option: str) -> None:
     [
         ([], "torch finds no CUDA device"),
         (["--workers", "2"], "expected one of them"),
-        (["--records", "3", "--out", "x"], "expected no --blunders, --records and --history"),
     ],
 )
 def test_the_command_refuses_before_any_work(
@@ -116,7 +118,7 @@ def test_the_command_refuses_before_any_work(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as error:
-        main(["match", "heuristic", "random", "--device", "cuda", *options])
+        main(["match", "heuristic", "random", "--executor", "cuda", *options])
     assert error.value.code == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -124,5 +126,5 @@ def test_the_command_refuses_before_any_work(
 
 def test_the_command_names_the_agent(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["match", "heuristic", "greedy", "--device", "cuda"])
+        main(["match", "heuristic", "greedy", "--executor", "cuda"])
     assert "'greedy' plays on the processor alone" in capsys.readouterr().err

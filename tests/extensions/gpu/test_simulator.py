@@ -18,6 +18,7 @@ from tienlen_gpu import cuda_machine
 from tienlen_gpu.device import kernel_of
 from tienlen_gpu.machine import HostMachine, mapped
 from tienlen_gpu.players import ScoreArgs, draw_item
+from tienlen_gpu.rollout import DeviceActor
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +53,7 @@ def launched() -> dict[str, tuple[Any, Any]]:
         num_games=2, baselines="heuristic random", baseline_share=0.9, snapshot_share=0.0, critic="playout",
         state_width=16, action_width=8, threads=1, precision="fp32",
     )  # fmt: skip
-    PPOTrainer(config, machine=Recorder()).play()
+    PPOTrainer(config, actor=DeviceActor(Recorder())).play()
     return found
 
 

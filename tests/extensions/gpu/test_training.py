@@ -115,7 +115,7 @@ def test_gradient_steps_are_those_of_the_processor(
 ) -> None:
     """The same trajectories and minibatches give the same weights, up to the order of sums."""
     config = PPOConfig(num_games=12, batch_size=64, shards=1, threads=1, precision="fp32", **SMALL)
-    here, there = PPOTrainer(config), PPOTrainer(config, machine=MACHINE)
+    here, there = PPOTrainer(config), PPOTrainer(config, actor=DeviceActor(MACHINE))
     assert there.actor is not None
     assert here.actor is None
     order = np.random.default_rng(3).permutation(len(played))
@@ -139,7 +139,7 @@ class OnMachine(PPOTrainer):
     """A run that plays and learns on this machine."""
 
     def __init__(self, config: PPOConfig) -> None:
-        super().__init__(config, machine=MACHINE)
+        super().__init__(config, actor=DeviceActor(MACHINE))
 
 
 class Interrupted(OnMachine):
@@ -234,7 +234,7 @@ def test_scores_that_are_not_finite_end_the_run() -> None:
 )
 def test_what_a_device_does_not_have_is_named(settings: dict[str, Any], missing: str) -> None:
     config = PPOConfig(**settings, num_games=2, threads=1, precision="fp32", **SMALL)
-    trainer = PPOTrainer(config, machine=MACHINE)
+    trainer = PPOTrainer(config, actor=DeviceActor(MACHINE))
     assert trainer.missing_on_device == missing
     assert (trainer.actor is None) == bool(missing)
     assert missing in trainer.description
@@ -243,7 +243,7 @@ def test_what_a_device_does_not_have_is_named(settings: dict[str, Any], missing:
 @pytest.mark.parametrize("returns", ["played", pytest.param("counterfactual", marks=pytest.mark.nightly)])
 def test_dmc_learns_on_a_machine(returns: Any) -> None:
     config = DMCConfig(num_games=4, batch_size=64, threads=1, precision="fp32", returns=returns, **SMALL)
-    trainer = DMCTrainer(config, machine=MACHINE)
+    trainer = DMCTrainer(config, actor=DeviceActor(MACHINE))
     metrics = trainer.iterate()
     assert trainer.actor is not None
     assert trainer.num_decisions > 30

@@ -19,7 +19,7 @@ from tests.extensions.cluster.clusters import running_cluster
 from tests.extensions.suite.suites import TINY, tiny
 from tests.needs import needs_perl
 from tests.strangers import install, notes_of
-from tienlen_agents.arena import play_task
+from tienlen_agents.executors import Executor
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.settings import ConfigError
 from tienlen_cluster import pool as cluster
@@ -40,19 +40,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != RUN}
 
 
-class Elsewhere:
+class Elsewhere(Executor):
     """An executor like a cluster's, which plays in another order."""
 
-    def play(self, tasks: Iterator[object]) -> Iterator[tuple[object, object]]:
-        for task in reversed(list(tasks)):
-            yield task, play_task(task)  # type: ignore[arg-type]
+    def unordered(self, function: Any, items: Any) -> Iterator[Any]:
+        for task in reversed(list(items)):
+            yield task, function(task)
 
 
 def test_the_same_bytes_with_two_workers_and_elsewhere(tmp_path: Path) -> None:
     agent, entry = "endgame:greedy", tiny("A")
     run(agent, entry, tmp_path / "one")
     run(agent, entry, tmp_path / "two", workers=2)
-    run(agent, entry, tmp_path / "there", executor=Elsewhere())  # type: ignore[arg-type]
+    run(agent, entry, tmp_path / "there", executor=Elsewhere())
     one = contents(tmp_path / "one")
     assert one == contents(tmp_path / "two") == contents(tmp_path / "there")
     assert sorted(one) == ["packet.json", "records/01.xz", "records/02.xz"]
@@ -92,7 +92,7 @@ def test_the_same_bytes_of_all_shipped_agents(agent: str, suite: str, tmp_path: 
     run(agent, entry, tmp_path / "again")
     run(agent, entry, tmp_path / "two", workers=2)
     members = [member.agent for member in SUITES[suite].panel.values()]
-    with cluster.connect(nodes.address, [agent, *members], quiet=True) as executor:
+    with cluster.connect(nodes.address, [agent, *members], say=str) as executor:
         run(agent, entry, tmp_path / "cluster", executor=executor)
     one = contents(tmp_path / "one")
     for other in ("again", "two", "cluster"):
@@ -117,7 +117,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(KeyboardInterrupt):
             run("greedy", entry, tmp_path / "stopped")
     assert (tmp_path / "stopped" / "work" / "chunks.jsonl").exists()
-    monkeypatch.setattr("tienlen_agents.arena.executors.play_chunk", stop)  # everything has been played
+    monkeypatch.setattr("tienlen_agents.arena.tasks.play_chunk", stop)  # everything has been played
     packet = run("greedy", entry, tmp_path / "stopped")
     monkeypatch.undo()
     assert packet.digest == run("greedy", entry, tmp_path / "again").digest
