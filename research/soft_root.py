@@ -28,14 +28,18 @@ from tienlen_exact.small_tienlen import small_game
 from tienlen_exact.tree import Tree, build
 
 
-def advantages(tree: Tree, rollout: FloatArray) -> FloatArray:
-    """float64 (E,): what each edge earns more than the rollout policy itself, in equally likely deals."""
+def advantages(tree: Tree, rollout: FloatArray, trust: float = 0.0) -> FloatArray:
+    """float64 (E,): what each edge earns more than the rollout policy itself.
+
+    A past play that the policy makes with probability p multiplies the weight of a deal by
+    ``1 - trust + trust * p``.
+    """
     slots, seats, depths = tree.edge_slots(), edge_seats(tree), edge_depths(tree)
     gain, weight = np.zeros((2, tree.num_edges))
     reach, values, sums = np.empty((3, tree.num_slots))
     earned = np.empty(tree.num_edges - tree.num_inner)
     for depth in range(int(depths.max()) + 1):
-        past = np.where(depths < depth, 1.0, rollout)
+        past = np.where(depths < depth, 1 - trust + trust * rollout, rollout)
         for seat in range(tree.num_players):
             here = (seats == seat) & (depths == depth)
             if here.any():
@@ -60,7 +64,7 @@ def policies(
         score = np.log(base) + alpha * advantage
     top = np.full(tree.num_slots, -np.inf)
     np.maximum.at(top, slots, score)
-    mode = normalised(tree, 1.0 * (score > top[slots] - 1e-9))
+    mode = normalised(tree, (score > top[slots] - 1e-9).astype(np.float64))
     return mode, normalised(tree, np.exp(score - top[slots]))
 
 

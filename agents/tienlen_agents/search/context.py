@@ -323,6 +323,7 @@ class SearchContext:
         self.reward = setup.reward
         self.reward_unit = setup.reward_unit
         self._loops = search_loops(setup.game)
+        self._deviations = setup.deviations
         self._turn = setup.game.rollout.turn
         self.workspace = new_workspace(setup)
 
@@ -418,6 +419,23 @@ class SearchContext:
         """Write worlds (n, W) into the hidden columns of states (n, ROW) before the decision."""
         seat = self._decision.row[self._turn]
         self._loops.fill_rows(rows, worlds, self.workspace.line.spec, seat)
+
+    def fewest_deviations(self, decision: Decision, options: Options, num_worlds: int) -> int:
+        """How many plays of the opponents the baseline cannot explain; -1 if nothing is known.
+
+        Args:
+            decision: the decision.
+            options: of the search.
+            num_worlds: worlds of a chain; the one with the fewest deviations counts.
+        """
+        if self._deviations is None:
+            return -1
+        self.start(decision, options, 0)
+        found = []
+        for _ in range(num_worlds):
+            self.draw(1)
+            found.append(self._deviations(self.memory))
+        return min(found)
 
     def sample(self, num_worlds: int) -> None:
         """Draw the next worlds and evaluate the candidates in each."""

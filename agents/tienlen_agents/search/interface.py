@@ -206,6 +206,8 @@ class SearchSetup(NamedTuple):
         memory: the game's own arrays, a NamedTuple.
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options of a search.
+        deviations: ``(memory)``: how many of the opponents' plays so far the baseline would not have made
+            with the hands of the last world of a chain; -1 without a chain. None if the game has none.
     """
 
     game: SearchGame
@@ -216,3 +218,4 @@ class SearchSetup(NamedTuple):
     memory: Any
     reward: str = "points"
     reward_unit: float = 1.0
+    deviations: Callable[[Any], int] | None = None

@@ -274,6 +274,11 @@ def next_world(
     return log_weight
 
 
+def deviations(memory: Memory) -> int:
+    """See `SearchSetup.deviations`."""
+    return int(memory.chain.num_deviations[: R.UNDEALT].sum()) if memory.numbers[NUM_EVENTS] else -1
+
+
 def log_factor(options: Options) -> float:
     """The logarithm of what a deviation does to the probability of a world; below 0."""
     return min(log(1 - options.inference), -1e-9)
@@ -314,7 +319,7 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1
     return SearchSetup(
-        GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(reward_unit)
+        GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(reward_unit), deviations
     )
 
 

@@ -20,6 +20,7 @@ from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.networks.shipped import WEIGHTS, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
+from tienlen_agents.search.champion import NUM_LOOKS, STRANGE, SearchedNetwork
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -277,6 +278,54 @@ def test_the_network_can_play_the_rollouts() -> None:
     for settings in ("worlds=0", "sample=1"):
         with pytest.raises(ValueError, match="needs a search"):
             tienlen_agents.load(f"champion:rollout=network,{settings}")
+        with pytest.raises(ValueError, match="adapt=1 needs a search"):
+            tienlen_agents.load(f"champion:adapt=1,{settings}")
+
+
+@pytest.mark.parametrize(
+    ("player", "rules", "history", "is_known"),
+    [
+        ("heuristic", "cardgames", HISTORY, True),
+        ("heuristic", "south", HISTORY, True),
+        ("greedy", "cardgames", HISTORY, False),
+        ("heuristic", "cardgames", 3, None),  # without the whole round nothing is known
+        ("trickster", "thirteens", HISTORY, None),
+    ],
+)
+def test_it_finds_out_who_plays_by_the_rules_player(
+    player: str, rules: str, history: int, is_known: bool | None
+) -> None:
+    batch = Batch(rules, 40, history_length=history)
+    batch.reset(3)
+    others = tienlen_agents.load(player)
+    others.reset(3)
+    for _ in range(20):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        actions = np.full(batch.num_games, NO_ACTION)
+        actions[games] = others.act(View(batch, games))
+        batch.step(actions)
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
+    view = view.select(np.flatnonzero(view.num_legal > 1))
+    agent, plain = (tienlen_agents.load(f"champion:worlds=4{more}") for more in (",adapt=1", ""))
+    assert isinstance(agent, SearchedNetwork)
+    (context,) = agent._contexts_for(view, 1)
+    found = np.array(
+        [
+            context.fewest_deviations(decision, agent.options, NUM_LOOKS)
+            for decision in agent._decisions(view, np.arange(len(view)))
+        ]
+    )
+    same = agent.act(view) == plain.act(view)
+    assert len(view) > 10
+    if is_known is None:
+        assert (found == -1).all()
+        assert same.all()
+    elif is_known:
+        assert (found < STRANGE).mean() > 0.8
+        assert not same.all()
+    else:
+        assert (found >= STRANGE).mean() > 0.8
+        assert same[found >= STRANGE + 2].all()
 
 
 def test_options_that_cannot_be_are_refused() -> None:
