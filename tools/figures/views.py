@@ -246,7 +246,12 @@ def reproduce() -> str:
         pages = ", ".join(pages_with(entry.name)) or "–"
         time = f"{max(minutes_of(entry), 0.1):.1f} min"
         lines.append([f"`{entry.name}`", pages, commands, time, measured])
-    return table(["result", "on", "commands", "processor time", "measured"], lines)
+    times = [minutes_of(entry) for entry in cheapest_first()]
+    together = (
+        f"Together about {sum(times):.0f} minutes of processor time; the longest takes {max(times):.0f}."
+    )
+    head = ["result", "on", "commands", "processor time", "measured"]
+    return f"{together}\n\n{table(head, lines)}"
 
 
 def historical() -> str:
