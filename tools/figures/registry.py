@@ -324,6 +324,7 @@ HISTORICAL: Final = {
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
     "cluster-scale": Historical("2c535af", "tienlen bench cluster"),
+    "soft-root": Historical("95e65c5", "python -m research.paired_match --opponent reference"),
     "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other"),
     "regret": Historical("2c535af", "tienlen regret champion champion:worlds=0 reference heuristic"),
     "curves": Historical("2c535af", "tienlen bench curves"),
