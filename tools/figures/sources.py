@@ -54,6 +54,8 @@ def words(value: Any) -> Iterator[str]:
         if _is_silent(value):
             return
         yield f"{type(value).__name__}("
+        if isinstance(value, ast.JoinedStr):
+            value = ast.JoinedStr(list(_joined(value.values)))
         for name, field in ast.iter_fields(value):
             if name not in _SILENT and field is not None:
                 yield f"{name}="
@@ -64,6 +66,21 @@ def words(value: Any) -> Iterator[str]:
             yield from words(item)
     else:
         yield repr(value)
+
+
+def _joined(parts: list[ast.expr]) -> Iterator[ast.expr]:
+    """The parts of an f-string with its texts in one piece each: Python 3.12 has them in several."""
+    text = ""
+    for part in parts:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            text += part.value
+            continue
+        if text:
+            yield ast.Constant(text)
+        text = ""
+        yield part
+    if text:
+        yield ast.Constant(text)
 
 
 def _is_silent(node: ast.AST) -> bool:
