@@ -57,6 +57,10 @@ class WrongGameError(TienLenError):
     """An agent or a tool got another game than it plays."""
 
 
+class GameFaultError(TienLenError):
+    """A game breaks the contract of `tienlen_env.games.common.game.Game`; the text says where."""
+
+
 class NotationError(TienLenError):
     """Text that is not a card or not a record.
 

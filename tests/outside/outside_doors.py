@@ -126,3 +126,12 @@ class Highest:
         """The actions of all waiting decisions."""
         legal = view.legal_actions
         return legal.action[np.append(legal.start[1:], len(legal.action)) - 1]
+
+
+# ---------------------------------------------------------------- a check of games
+
+
+def named(game: Any) -> None:
+    """Refuse a game whose name does not end in "card"."""
+    if not game.name.endswith("card"):
+        raise ValueError(f"{game.name}: expected a name that ends in card")

@@ -106,6 +106,20 @@ def test_a_game(outside: Callable[..., str]) -> None:
     assert "high_card" in outside("check-game", "high_card", "--rounds", "2")
 
 
+def test_a_check_of_games(outside: Callable[..., str]) -> None:
+    code = """
+from dataclasses import replace
+from tests.high_card import HIGH_CARD, HighCardRules
+from tienlen_env.games.registry import register
+print(register(HIGH_CARD).name)
+try:
+    register(replace(HIGH_CARD, name="other", presets={"other": HighCardRules(num_players=3)}))
+except ValueError as refusal:
+    print(refusal)
+"""
+    assert outside(code=code) == "high_card\nother: expected a name that ends in card\n"
+
+
 # ---------------------------------------------------------------- what a door refuses
 
 

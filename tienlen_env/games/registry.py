@@ -14,13 +14,14 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Final, Generic, TypeVar, cast
 
+from tienlen_env.doors import Door
 from tienlen_env.errors import RulesError, unexpected_keyword
-from tienlen_env.games.common.conformance import check_contract
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Game
 from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
 
 ENTRY_POINTS: Final = "tienlen.games"
+CHECKS: Final = Door("tienlen.game_checks", "check of games")
 MAX_PLAYERS: Final = 16
 # What a game may have besides its `Game`, and where it is described.
 PARTS: Final = {
@@ -54,8 +55,8 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
     Raises:
         ValueError: the name, or that of a preset, is taken; or the game has another such part.
         TypeError: not the name of a part.
-        GameFaultError: a round of a preset, or sizes, columns, names or texts, are not as `Game` says;
-            ``tienlen check-game`` tests more.
+        GameFaultError: an installed check (`CHECKS`) finds that the game is not as `Game` says. That of this
+            project plays two games of each preset; ``tienlen check-game`` tests more.
     """
     known = _games.get(game.name)
     if known is not None and known is not game:
@@ -70,7 +71,8 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
         if _parts.get((game.name, part), value) is not value:
             raise ValueError(f"game {game.name!r} has another {part} already")
     if known is None and game.name not in _BUILT_IN:
-        check_contract(cast(AnyGame, game), num_rounds=1)
+        for check in CHECKS.entries():
+            CHECKS.load(check)(game)
     _games[game.name] = cast(AnyGame, game)
     _parts.update({(game.name, part): value for part, value in parts.items()})
     return game

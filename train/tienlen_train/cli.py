@@ -87,7 +87,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
         },
     ),
     "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),
-    "check-game": Command("tienlen_env.engine.check_game", "check a game from outside against the contract"),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
 

@@ -1,26 +1,18 @@
-"""``tienlen check-game NAME``: whether a game keeps the contract, in plain Python and compiled.
-
-`tienlen_env.games.common.conformance` plays in plain Python. Then rounds of every preset are played by Numba
-beside it, bit for bit, in a process of its own: code that corrupts memory ends that process alone.
-"""
+"""The check of a game's compiled code: Numba beside plain Python, bit for bit, in memory that is watched."""
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import sys
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
+from tienlen_check.guards import GuardedVariant
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import TienLenError
-from tienlen_env.extras import require
+from tienlen_env.errors import GameFaultError
 from tienlen_env.games.common.arrays import AnyArray
-from tienlen_env.games.common.conformance import GameFaultError, check_contract
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_named
+from tienlen_env.games.registry import game_of
 
 NUM_GAMES: Final = 16
 MAX_STEPS: Final = 5000
@@ -52,12 +44,31 @@ class Guarded:
 
 
 def check_compiled(rules: AnyRules, num_games: int = NUM_GAMES) -> None:
-    """Play a round of some games by Numba and by plain Python.
+    """Play some games by Numba and by plain Python, under each reward, and every other time in two rounds.
 
     Raises:
         GameFaultError: they differ, or compiled code writes outside of its arrays; it names the function.
     """
-    batches = [Batch(rules, num_games, backend=name) for name in ("numba", "python")]
+    from tienlen_env.engine.backends import jit  # needs Numba
+
+    variant = GuardedVariant.of(game_of(rules), rules)
+    kernel = variant.game.kernels.resample_hidden
+    sampler = None if kernel is None else jit.compiled(kernel)
+    for i, reward in enumerate(variant.game.rewards):
+        settings: dict[str, Any] = {"reward": reward}
+        if i % 2 and variant.accepts(num_rounds=2):
+            settings |= {"episode": "game", "num_rounds": 2}
+        if i % 2 and variant.accepts(history=2):
+            settings |= {"history": 2}
+        if variant.accepts(reward=reward):
+            _compare(rules, num_games, settings, sampler)
+
+
+def _compare(
+    rules: AnyRules, num_games: int, settings: dict[str, Any], sampler: Callable[..., None] | None
+) -> None:
+    """`check_compiled` under some settings."""
+    batches = [Batch(rules, num_games, backend=name, **settings) for name in ("numba", "python")]
     compiled, plain = batches
     rows = Guarded("rows", compiled.state.rows.shape, np.int64)
     rows.array[:] = compiled.state.rows
@@ -66,9 +77,9 @@ def check_compiled(rules: AnyRules, num_games: int = NUM_GAMES) -> None:
     seen = Guarded("observe", (num_games, compiled.observation_size), np.uint8)
     words = Guarded("observe, packed", (num_games, compiled.packed_observation_size), np.int64)
     every = Guarded("observe_all", (num_games, compiled.global_observation_size), np.uint8)
-    rng = np.random.default_rng(0)
+    rng, games = np.random.default_rng(0), np.arange(num_games)
     for batch in batches:
-        batch.deal(np.arange(num_games))
+        batch.deal(games, rounds=games % 2, leader=games % (rules.num_players + 1) - 1)
     rewards = [np.zeros((num_games, compiled.num_players), np.float32) for _ in batches]
     for step in range(MAX_STEPS):
         compiled.action_mask(mask.array)
@@ -95,56 +106,21 @@ def check_compiled(rules: AnyRules, num_games: int = NUM_GAMES) -> None:
                 )
         if (plain.state.turn < 0).all():
             return
+        if step % 4 == 0 and sampler is not None:
+            _compare_samples(plain, sampler)
         actions = plain.sample(rng)
         for batch, gained in zip(batches, rewards, strict=True):
             batch.step(actions, rewards=gained)
 
 
-def _check_in_process(name: str, preset: str) -> None:
-    game = game_named(name)
-    try:
-        check_compiled(game.presets[preset])
-    except Exception as error:
-        # One that is not ours is of the compiler: it names the function and the line.
-        what = error if isinstance(error, TienLenError) else f"not compiled: {error}"
-        print(f"game {name!r}, preset {preset!r}: {what}", file=sys.stderr)
-        sys.exit(3)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if the game keeps the contract.
-
-    Raises:
-        MissingExtraError: Numba is not installed.
-    """
-    parser = argparse.ArgumentParser(
-        prog="tienlen check-game", description="Check a game against the contract."
-    )
-    parser.add_argument("name", help="a registered game, for example of another package's entry point")
-    parser.add_argument("--rounds", type=int, default=20, help="rounds of each preset in plain Python (20)")
-    options = parser.parse_args(arguments)
-    require("numba", "jit", "tienlen check-game")
-    try:
-        game = game_named(options.name)
-        check_contract(game, options.rounds)
-    except TienLenError as fault:
-        print(fault, file=sys.stderr)
-        return 1
-    for preset in game.presets:
-        process = multiprocessing.Process(target=_check_in_process, args=(game.name, preset))
-        process.start()
-        process.join()
-        if process.exitcode:
-            if process.exitcode != 3:
-                print(
-                    f"game {game.name!r}, preset {preset!r}: compiled code ended its process", file=sys.stderr
-                )
-            return 1
-    print(f"{game.name}: {len(game.presets)} presets keep the contract, in Python and compiled")
-    if "zero_sum" not in game.rewards:
-        print(f"{game.name} has no reward 'zero_sum', which `tienlen train` uses by default")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _compare_samples(batch: Batch, sampler: Callable[..., None]) -> None:
+    """Sample hidden cards by `resample_hidden` as Numba compiled it, and by plain Python."""
+    kernel, spec = batch.game.kernels.resample_hidden, batch.kernel_arrays.spec
+    assert kernel is not None
+    for game, seat in enumerate(batch.turn.tolist()):
+        found, wanted = batch.state.rows[game].copy(), batch.state.rows[game].tolist()
+        if seat >= 0:
+            sampler(found, spec, seat, game)
+            kernel(wanted, spec.tolist(), seat, game)
+            if found.tolist() != wanted:
+                raise GameFaultError(f"resample_hidden: Numba and Python differ in game {game}, seat {seat}")
