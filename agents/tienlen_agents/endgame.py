@@ -41,6 +41,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.external.seeds import close, close_others
 from tienlen_agents.rule_based.heuristic.playout import apply_to
 from tienlen_env.engine.agent import (
     Agent,
@@ -594,5 +595,5 @@ class EndgameFallibleAgent(EndgameCardAgent):
 
     def close(self) -> None:
         """End what the other agent runs; a later decision starts it again."""
-        if close := getattr(self.base, "close", None):
-            close()
+        close_others(self)
+        close(self.base)

@@ -328,6 +328,8 @@ class OneSeatGames:
     def reseed(self, seed: int | Sequence[int] | np.random.Generator | None) -> None:
         """Draw deals, seats, opponents and their play from this seed or generator from now on.
 
+        An agent in another process gets a hash of its seed, with a key of its own (its attribute `seed_key`).
+
         Args:
             seed: None continues the present stream, and the agents get new seeds from it. Of B seeds each
                 game draws its deals, its seats and its opponents from its own, as if it were alone; the

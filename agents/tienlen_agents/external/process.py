@@ -40,7 +40,7 @@ from tienlen_agents.external.messages import (
     validate_answer,
     visible,
 )
-from tienlen_agents.external.seeds import hashed_seed, new_seed_key
+from tienlen_agents.external.seeds import close_others, hashed_seed, new_seed_key
 from tienlen_agents.quoting import ShellWords
 from tienlen_agents.words import Message, Request, words_of
 from tienlen_env.engine.agent import Agent, Forfeit
@@ -327,6 +327,7 @@ class ProcessAgent:
 
     def close(self) -> None:
         """End the program; a later decision starts it again, which does not count as a restart."""
+        close_others(self)
         if self._child is not None:
             self._finalizer()
             self._child = None

@@ -103,6 +103,18 @@ _others: WeakKeyDictionary[Agent, list[Agent]] = WeakKeyDictionary()  # the furt
 _met: WeakKeyDictionary[Agent, set[tuple[int, int]]] = WeakKeyDictionary()  # seeds and numbers of their deals
 
 
+def close_others(agent: Agent) -> None:
+    """End the further processes of an agent, which `close` of such an agent calls; they can start again."""
+    for other in _others.get(agent, ()):
+        close(other)
+
+
+def close(agent: Agent) -> None:
+    """End what an agent runs, if it says how."""
+    if end := getattr(agent, "close", None):
+        end()
+
+
 def spread(
     agents: Sequence[Agent], seats: IntArray, num_seatings: int, deals: set[tuple[int, int]]
 ) -> Spread:
@@ -122,9 +134,7 @@ def spread(
         others += [copy.deepcopy(agent) for _ in range(num_seatings - 1 - len(others))]
         met = _met.setdefault(agent, set())
         if not met.isdisjoint(deals):
-            for one in (agent, *others):
-                if close := getattr(one, "close", None):
-                    close()
+            close(agent)
             met.clear()
         met |= deals
         for seating in range(1, num_seatings):

@@ -19,7 +19,7 @@ from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
 from tienlen_agents.arena.chunk import Job, games_of, seed_of
 from tienlen_agents.external.process import ProcessAgent
-from tienlen_agents.external.seeds import MAX_SEATINGS, hashed_seed, new_seed_key, spread
+from tienlen_agents.external.seeds import MAX_SEATINGS, _others, hashed_seed, new_seed_key, spread
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 
@@ -185,3 +185,12 @@ def test_only_agents_in_other_processes_are_spread() -> None:
     assert found.owner.tolist() == [0, 1, 2, 1, 1]
     assert found.seats.tolist() == [[0, 1, 2], [3, 2, 0], [2, 0, 4]] * 2
     assert seats.max() == 2, "the caller's array does not change"
+
+
+def test_close_ends_the_processes_of_all_seatings(file: Path) -> None:
+    agent: Any = tienlen_agents.load("greedy:isolate=1")
+    arena.match(agent, "random", num_players=2, num_deals=2)
+    others = _others[agent]
+    assert [one._child is not None for one in (agent, *others)] == [True] * 2
+    agent.close()
+    assert [one._child is not None for one in (agent, *others)] == [False] * 2
