@@ -42,6 +42,9 @@ from tienlen_env.rendering import PlainView, for_stream, render_ansi
 from tienlen_env.single.painter import Painter, seat_names
 
 Facts = dict[str, Json]
+REFUSED: Final = "{play} refused: {why} ({position})"
+POSITION: Final = "seat {seat}; {words}"
+OVER: Final = "the {unit} is over"
 
 
 class Play(Protocol):
@@ -459,10 +462,10 @@ class BaseRound(Generic[RulesT, PlayT]):
     def position(self) -> str:
         """The position of the seat to act in a few words."""
         if self.is_over:
-            return f"the {self._batch.game.text.unit} is over"
+            return OVER.format(unit=self._batch.game.text.unit)
         batch = self._batch
         words = batch.game.text.describe(batch.action_table, self._rows[0].tolist())
-        return f"seat {self.current_seat}; {words}"
+        return POSITION.format(seat=self.current_seat, words=words)
 
     def _why_refused(self, action: int, cards: int | None) -> Refusal:
         """The reason why a play is not legal, with its clause of RULES.md."""
@@ -473,7 +476,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         own = self._action_cards(play.action)
         why = self._why_refused(play.action, None if play.cards == own else play.cards)
         text = self._batch.action_to_text(play.action)
-        return self._error(f"{text} refused: {why} ({self.position})", play.action, why.clause)
+        words = REFUSED.format(play=text, why=why, position=self.position)
+        return self._error(words, play.action, why.clause)
 
     def _error(self, message: str, action: int | None, clause: str = "") -> IllegalPlayError:
         seat = None if self.is_over else self.current_seat
@@ -647,7 +651,7 @@ def round_type(rules: AnyRules) -> type[AnyRound]:
 
 def plain_notation(game: AnyGame) -> Notation:
     """The format of records of a game without its own."""
-    return Notation(game.name, get_rules, game.text, PRESETS)
+    return Notation(game.name, get_rules, game.text, PRESETS, game.extra_hands)
 
 
 def game_of_line(line: str) -> AnyGame:

@@ -25,7 +25,7 @@ from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.state import State
 from tienlen_env.rendering import TableView
 from tienlen_env.single import painter
-from tienlen_env.single.base import BaseRound
+from tienlen_env.single.base import REFUSED, BaseRound
 
 MAX_KNOWN_PLAYS = 1 << 17
 
@@ -314,11 +314,9 @@ class Round(BaseRound[Rules, Play]):
 
     def _refusal(self, play: Play) -> IllegalPlayError:
         why = self._why_refused(play.action, int(play))
-        return self._error(
-            f"{'pass' if play.action == PASS else play} refused: {why} ({self.position})",
-            play.action,
-            why.clause,
-        )
+        text = "pass" if play.action == PASS else play
+        words = REFUSED.format(play=text, why=why, position=self.position)
+        return self._error(words, play.action, why.clause)
 
     # ------------------------------------------------------------ records
 

@@ -109,7 +109,6 @@ class GameWords:
         named: the fields that identify a position in error messages.
         positions: positions where programs often fail.
         result_column: first of the columns with the results in a record; -1 for the score.
-        undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
         find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
             cards, -1 for none; None: each legal action is tried.
         can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
@@ -117,6 +116,8 @@ class GameWords:
         reason: ``(row, spec, actions, action, cards)``, compiled likewise: the number in `reasons` of why
             they are refused, action -1 for cards that `find_action` does not know; None: not known.
         reasons: texts, each with its clause; what stands in braces is filled in.
+        reason_columns: of the cards that must be played, and of the action on the table, which texts name.
+        position: words for the position of a seat, for an empty table, and for an instant win to declare.
     """
 
     help: str = """\
@@ -127,11 +128,12 @@ class GameWords:
     named: tuple[str, ...] = ("game", "seat", "hand")
     positions: tuple[Position, ...] = ()
     result_column: int = -1
-    undealt_column: int = -1
     find_action: Callable[..., int] | None = None
     can_extend: Callable[..., bool] = staticmethod(is_part)
     reason: Callable[..., int] | None = None
     reasons: Sequence[tuple[str, str]] = ()
+    reason_columns: tuple[int, int] = (0, 0)
+    position: tuple[str, str, str] = ("", "", "")
 
     # ------------------------------------------------------------ at a terminal
 
@@ -256,6 +258,14 @@ class GameWords:
     def named_plays(self, rules: AnyRules, table: ActionTable) -> dict[int, str]:
         """The texts of actions without cards that are not a pass, in a game with `find_action`."""
         return {}
+
+    def shapes(self, table: ActionTable) -> list[str] | None:
+        """What `reasons` say of each action: ``"2x3 6 double sequence"``; None where nothing is said."""
+        return None
+
+    def no_combination(self, rules: AnyRules) -> str:
+        """What is said, after the cards, of cards that are no action; empty where plays are not cards."""
+        return ""
 
     def payment_columns(self, rules: AnyRules, spec: Sequence[int]) -> PaymentColumns | None:
         """Where a row has the payments of its round; None: the rules have none."""

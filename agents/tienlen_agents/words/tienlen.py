@@ -22,7 +22,7 @@ from tienlen_env.games.tienlen.actions import (
     build_action_table,
     kind_name,
 )
-from tienlen_env.games.tienlen.explain import MUST_DECLARE, REASONS, reason
+from tienlen_env.games.tienlen.explain import DECLARING, DESCRIPTION, EMPTY, MUST_DECLARE, REASONS, reason
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT, PASS_TEXT
 from tienlen_env.games.tienlen.payments import CAUSES
 from tienlen_env.games.tienlen.rules import MAX_CARDS_EACH, PRESETS, Rules, Shape, get_rules
@@ -154,11 +154,12 @@ class TienLenWords(GameWords):
     named = ("game", "seat", "table", "hand")
     positions = POSITIONS
     result_column = R.PLACE
-    undealt_column = R.UNDEALT
     find_action = staticmethod(find_action)
     can_extend = staticmethod(can_extend)
     reason = staticmethod(reason)
     reasons = REASONS
+    position = DESCRIPTION, EMPTY, DECLARING
+    reason_columns = R.REQUIRED_CARD, R.TABLE
 
     def choices(self, played: AnyRound) -> list[Play]:
         """See `GameWords.choices`; the pass has no number."""
@@ -249,6 +250,17 @@ class TienLenWords(GameWords):
         """See `GameWords.named_plays`: the declaration of an instant win, under rules that have them."""
         declare = cast(TienLenTable, table).declare
         return {} if declare is None else {declare: DECLARE_TEXT}
+
+    def shapes(self, table: ActionTable) -> list[str]:
+        """See `GameWords.shapes`."""
+        combinations = cast(TienLenTable, table)
+        none = (PASS, combinations.declare)
+        found = [None if a in none else combinations.shape(a) for a in range(table.num_actions)]
+        return ["" if one is None else f"{one} {one.num_cards} {kind_name(one)}" for one in found]
+
+    def no_combination(self, rules: AnyRules) -> str:
+        """See `GameWords.no_combination`."""
+        return str(build_action_table(cast(Rules, rules))._not_a_combination(0))
 
     def payment_columns(self, rules: AnyRules, spec: Sequence[int]) -> PaymentColumns | None:
         """See `GameWords.payment_columns`."""

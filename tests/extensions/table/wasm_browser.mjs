@@ -23,7 +23,10 @@ async function worker(library, job) {
   gone.abort();
   const error = await lost.catch((reason) => reason.name);
   const unknown = await client.choose(round.data, "nobody").catch((reason) => reason.message);
-  let longest = 0, numTicks = 0, last = performance.now(), isDone = false;
+  let longest = 0,
+    numTicks = 0,
+    last = performance.now(),
+    isDone = false;
   const tick = () => {
     longest = Math.max(longest, performance.now() - last);
     last = performance.now();
@@ -31,7 +34,8 @@ async function worker(library, job) {
     if (!isDone) setTimeout(tick);
   };
   tick();
-  const actions = [], times = [];
+  const actions = [],
+    times = [];
   while (!round.isOver && actions.length < (job.most ?? Infinity)) {
     const { action, ms } = await client.choose(round.data, job.agent, job.options);
     actions.push(action);

@@ -30,6 +30,9 @@ SUIT_SYMBOLS: Final = "♠♣♦♥"
 SUIT_NAME: Final = ("spades", "clubs", "diamonds", "hearts")
 RANK_OF_TWO: Final = 12
 
+NOT_A_CARD: Final = "{word!r} is not a card (write 3s..2h, ten is T or 10)"
+TWICE: Final = "card {cards} comes twice"
+
 FULL_DECK: Final = (1 << NUM_CARDS) - 1
 CARD_TEXT: Final = tuple(r + s for r in RANK_TEXT for s in SUIT_TEXT)
 _CARD_ID: Final = {text: i for i, text in enumerate(CARD_TEXT)}
@@ -97,9 +100,9 @@ def parse_cards(text: str) -> int:
         card = _CARD_ID.get(rank + suit)
         if card is None:
             found = text[i : i + width + 1]
-            raise NotationError(f"{found!r} is not a card (write 3s..2h, ten is T or 10)", 1 + i)
+            raise NotationError(NOT_A_CARD.format(word=found), 1 + i)
         if mask >> card & 1:
-            raise NotationError(f"card {CARD_TEXT[card]} comes twice", 1 + i)
+            raise NotationError(TWICE.format(cards=CARD_TEXT[card]), 1 + i)
         mask |= 1 << card
         i += width + 1
     return mask

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tienlen_env.errors import TienLenError
@@ -48,6 +50,10 @@ def redeal_others(row: Row, hand: int, num_players: int, seat: int, unseen: int,
             block += size
 
 
+BEYOND_DECK: Final = "hands: a mask has bits beyond the {most} cards"
+TWO_HANDS: Final = "hands: a card is in two hands"
+
+
 def check_disjoint(masks: IntArray, num_cards: int) -> IntArray:
     """The union of card masks (B, K) in each row, int64 (B,).
 
@@ -55,8 +61,8 @@ def check_disjoint(masks: IntArray, num_cards: int) -> IntArray:
         TienLenError: bits beyond the deck, or a card in two masks.
     """
     if ((masks < 0) | (masks >= 1 << num_cards)).any():
-        raise TienLenError(f"hands: a mask has bits beyond the {num_cards} cards")
+        raise TienLenError(BEYOND_DECK.format(most=num_cards))
     union: IntArray = np.bitwise_or.reduce(masks, axis=1)
     if (np.bitwise_count(masks).sum(axis=1) != np.bitwise_count(union)).any():
-        raise TienLenError("hands: a card is in two hands")
+        raise TienLenError(TWO_HANDS)
     return union

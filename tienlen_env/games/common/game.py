@@ -280,6 +280,10 @@ class Game(Generic[RulesT, TableT]):
             starts rounds of the hands in the rows. An impossible distribution of cards is a `TienLenError`,
             and the rows do not change. None: rounds cannot start from given hands.
         extra_hands: names of further sets of cards that `set_hands` takes.
+        begin_hands: ``(row, spec, hands, leader)``, a kernel: `set_hands` for one row of zeros, for executors
+            without NumPy. `hands` has the P hands, then those of `extra_hands`. Returns 0, or the number in
+            `hand_faults` of what is impossible, and writes the cards and the number that it names to `hands`.
+        hand_faults: sentences, the first one empty; ``{cards}``, ``{most}`` and ``{rules}`` are filled in.
         has_history: the last plays can be stored and shown.
         num_extra_columns: ``(rules)``: columns of the rows that this variant has more than others
             (`tienlen_env.games.common.state.Columns.num_extra`).
@@ -305,6 +309,8 @@ class Game(Generic[RulesT, TableT]):
         Callable[[IntArray, RulesT, IntArray, Mapping[str, IntArray], Callable[[], None]], None] | None
     ) = None
     extra_hands: tuple[str, ...] = ()
+    begin_hands: Callable[[Row, Spec, Row, int], int] | None = None
+    hand_faults: tuple[str, ...] = ()
     has_history: bool = False
     num_extra_columns: Callable[[RulesT], int] = lambda rules: 0
     payments: PaymentReader[RulesT] | None = None

@@ -10,15 +10,46 @@ choose them) and results as scores; a game that writes them in another way has a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Final, TypeAlias
 
 from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.games.common.cards import NOT_A_CARD, TWICE
 from tienlen_env.games.common.game import AnyRules
 
 MAX_ID: Final = 2**31 - 1
+MAX_SHOWN: Final = 40  # characters of a word in a sentence
+# The sentences about a line, for all who read one: Python, and the page of the table.
+FAULTS: Final = {
+    "lines": "a record is one line",
+    "form": "{word!r}: expected {form}",
+    "end": "the line ends where {what} was expected",
+    "size": "{word!r}: expected the number of {what}, like {example}",
+    "number": "{word!r}: expected {what} (0..{highest})",
+    "deal": "{word!r}: expected key= or hands=",
+    "key": "expected key= with 16 hex digits, a dot and the round",
+    "two hands": "{cards} in two hands",
+    "hand size": "a hand has 1 to {most} cards",
+    "hands": "{count} hands for {players} players",
+    "starter": "{word!r}: expected cards, the starter first",
+    "colon": "{word!r}: expected ':' before the plays",
+    "card": NOT_A_CARD,
+    "card twice": TWICE,
+    "no cards": "{word!r}: expected cards, or {word_2} for a pass",
+    "play": "{word!r}: expected {what}",
+    "after": "{word!r} after the end of the record",
+    "places": "the places are not each seat's own",
+    "results": "the line says {found}, the plays lead to {results}",
+}
+
+
+def fault(name: str, column: int, word: str = "", **names: object) -> NotationError:
+    """The error of a sentence of `FAULTS` at a column; a long word is cut."""
+    return NotationError(FAULTS[name].format(word=word[:MAX_SHOWN], **names), column)
+
+
 Recorded: TypeAlias = int | tuple[int, int]  # a play in a `Record`
 
 
@@ -64,14 +95,14 @@ class Words:
         if not isinstance(text, str):
             raise NotationError(f"expected text, got {type(text).__name__}", 1)
         if "\n" in text.strip("\n") or "\r" in text:
-            raise NotationError("a record is one line", 1 + len(text.splitlines()[0]))
+            raise fault("lines", 1 + len(text.splitlines()[0]))
         text = text.rstrip("\n")
         self.items = [(word.group(), word.start() + 1) for word in re.finditer(r"\S+", text)]
         self.end = len(text) + 1
         self.at = 0
         word, column = self.take(form)
         if word != form:
-            raise NotationError(f"{word!r}: expected {form}", column)
+            raise fault("form", column, word, form=form)
 
     def peek(self) -> str:
         """The next word, empty at the end."""
@@ -84,7 +115,7 @@ class Words:
             NotationError: the line has ended.
         """
         if self.at == len(self.items):
-            raise NotationError(f"the line ends where {expected} was expected", self.end)
+            raise fault("end", self.end, what=expected)
         self.at += 1
         return self.items[self.at - 1]
 
@@ -99,7 +130,7 @@ class Words:
         """The number of the next word, which is a letter and a number up to `highest`, like ``p4``."""
         word, column = self.take(f"the number of {what}")
         if not word.startswith(example[0]):
-            raise NotationError(f"{word!r}: expected the number of {what}, like {example}", column)
+            raise fault("size", column, word, what=what, example=example)
         return number(word[1:], column + 1, highest, f"a number of {what}")
 
 
@@ -111,15 +142,23 @@ class Notation:
         find: the rules of a name, or given ones, with some fields replaced.
         cards: how the game writes cards: ``parse_cards(text)`` and ``format_cards(mask)``.
         presets: its rules that a line names; others are named by their digest.
+        extra: names of the game's cards besides the hands (`Game.extra_hands`).
     """
 
     result: ClassVar[str] = "a score"  # of a seat at the end
+    has_places: ClassVar[bool] = False  # results are each seat's own place
+    pass_text: ClassVar[str] = ""  # of a play without cards, where plays are cards
     max_players: ClassVar[int] = 99
 
     def __init__(
-        self, name: str, find: Callable[..., Any], cards: Any, presets: Mapping[str, AnyRules]
+        self,
+        name: str,
+        find: Callable[..., Any],
+        cards: Any,
+        presets: Mapping[str, AnyRules],
+        extra: Sequence[str] = (),
     ) -> None:
-        self.form = f"{name}/1"
+        self.form, self.extra = f"{name}/1", extra
         # Rules check themselves when they are made: that took half of the time of a line.
         self._find, self._cards, self._presets = lru_cache(maxsize=64)(find), cards, presets
 
@@ -149,6 +188,11 @@ class Notation:
         """Take what `size_words` writes: fields of the rules."""
         return {"num_players": words.take_size("p4", "players", self.max_players)}
 
+    @property
+    def written_extra(self) -> list[tuple[str, str, str]]:
+        """The words of `extra_words`: each with its set of cards, and the set that is written first in it."""
+        return [(name, name, "") for name in self.extra]
+
     def hand_size(self, rules: Any) -> int:
         """The most cards of a hand."""
         return 64
@@ -160,10 +204,9 @@ class Notation:
     def parse_extra(self, words: Words) -> dict[str, int]:
         """Take what `extra_words` writes."""
         extra = {}
-        while "=" in words.peek() and not words.peek().startswith(("=", "lead=")):
-            word, column = words.take("cards")
-            name, _, cards = word.partition("=")
-            extra[name] = self.parse_cards(cards, column + len(name) + 1)
+        for word, name, _ in self.written_extra:
+            if (found := words.take_value(word)) is not None:
+                extra[name] = self.parse_cards(*found)
         return extra
 
     def play_text(self, rules: Any, play: Any) -> str:
@@ -225,7 +268,7 @@ class Notation:
         seat = None if leader is None else number(*leader, variant.num_players - 1, "a seat")
         word, column = words.take("':'")
         if word != ":":
-            raise NotationError(f"{word!r}: expected ':' before the plays", column)
+            raise fault("colon", column, word)
         plays, columns = [], []
         while words.peek() not in ("", "="):
             word, column = words.take("a play")
@@ -261,20 +304,20 @@ class Notation:
         found = words.take_value("hands")
         if found is None:
             word, column = words.take("key= or hands=")
-            raise NotationError(f"{word!r}: expected key= or hands=", column)
+            raise fault("deal", column, word)
         text, column = found
         hands, seen, most = [], 0, self.hand_size(rules)
         for part in text.split("/"):
             hand = self.parse_cards(part, column)
             if hand & seen:
-                raise NotationError(f"{self._cards.format_cards(hand & seen)} in two hands", column)
+                raise fault("two hands", column, cards=self._cards.format_cards(hand & seen))
             if not 1 <= hand.bit_count() <= most:
-                raise NotationError(f"a hand has 1 to {most} cards", column)
+                raise fault("hand size", column, most=most)
             seen |= hand
             hands.append(hand)
             column += len(part) + 1
         if len(hands) != rules.num_players:
-            raise NotationError(f"{len(hands)} hands for {rules.num_players} players", column - 1)
+            raise fault("hands", column - 1, count=len(hands), players=rules.num_players)
         return tuple(hands)
 
     def parse_results(self, words: Words, num_players: int) -> tuple[int, ...] | None:
@@ -285,7 +328,7 @@ class Notation:
         found = [words.take(self.result) for _ in range(num_players)]
         if words.peek():
             word, column = words.take("")
-            raise NotationError(f"{word!r} after the end of the record", column)
+            raise fault("after", column, word)
         return tuple(self.parse_result(word, column, num_players) for word, column in found)
 
     def parse_result(self, word: str, column: int, num_players: int) -> int:
@@ -307,7 +350,7 @@ def _parse_key(words: Words) -> tuple[int | None, int]:
     text, column = found
     digits, dot, round_text = text.partition(".")
     if not _HEX_KEY.fullmatch(digits) or not dot:
-        raise NotationError("expected key= with 16 hex digits, a dot and the round", column)
+        raise fault("key", column)
     return read_key(digits), number(round_text, column + 17, MAX_ID, "a round")
 
 
@@ -339,5 +382,5 @@ def number(text: str, column: int, highest: int, what: str) -> int:
         NotationError: not such a number.
     """
     if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) > highest:
-        raise NotationError(f"{text!r}: expected {what} (0..{highest})", column)
+        raise fault("number", column, text, what=what, highest=highest)
     return int(text)

@@ -57,7 +57,7 @@ def parse_cards(text: str) -> int:
     jokers = 0
     for i, name in enumerate(CARD_TEXT[NUM_PLAIN:]):
         if text.count(name) > 1:
-            raise NotationError(f"card {name} comes twice", 1 + text.rindex(name))
+            raise NotationError(plain.TWICE.format(cards=name), 1 + text.rindex(name))
         if name in text:
             jokers |= 1 << (NUM_PLAIN + i)
             text = text.replace(name, "  ")

@@ -8,12 +8,13 @@ from typing import Final, get_args
 import numpy as np
 
 from tienlen_env.errors import TienLenError
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import IntArray, Row, Spec
+from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.cards import SUIT_NAME, SUIT_TEXT
-from tienlen_env.games.common.dealing import check_disjoint
+from tienlen_env.games.common.dealing import BEYOND_DECK, TWO_HANDS, check_disjoint
 from tienlen_env.games.common.facts import Fact
 from tienlen_env.games.common.game import Game, GameText, Kernels, Refusal
-from tienlen_env.games.thirteens import actions, kernels, notation, observe, state
+from tienlen_env.games.thirteens import actions, kernels, notation, observe, spec as S, state
 from tienlen_env.games.thirteens.actions import ThirteensTable
 from tienlen_env.games.thirteens.cards import (
     CARD_TEXT,
@@ -46,6 +47,18 @@ FACTS: Final = (
 )
 
 
+HAND_FAULTS: Final = (
+    "",
+    TWO_HANDS,
+    "hands: expected equally many cards in each, 1 to {most}",
+    "dummy: expected as many cards as in a hand",
+    "dummy: expected no cards",
+    "remainder: expected at most {most} cards",
+    "starter: expected one card of the remainder, if there is one",
+    BEYOND_DECK,
+)
+
+
 def set_hands(
     rows: IntArray,
     rules: ThirteensRules,
@@ -73,19 +86,54 @@ def set_hands(
     union = check_disjoint(np.column_stack([hands, dummy, remainder]), rules.num_cards)
     sizes = np.bitwise_count(hands)
     if (sizes != sizes[:, :1]).any() or (sizes < 1).any() or (sizes > rules.hand_size).any():
-        raise TienLenError(f"hands: expected equally many cards in each, 1 to {rules.hand_size}")
+        raise TienLenError(HAND_FAULTS[2].format(most=rules.hand_size))
     if (np.bitwise_count(dummy) != sizes[:, 0] * rules.dummy).any():
-        raise TienLenError(f"dummy: expected {'as many cards as in a hand' if rules.dummy else 'no cards'}")
+        raise TienLenError(HAND_FAULTS[3 if rules.dummy else 4])
     if (np.bitwise_count(remainder) > rules.num_aside).any():
-        raise TienLenError(f"remainder: expected at most {rules.num_aside} cards")
+        raise TienLenError(HAND_FAULTS[5].format(most=rules.num_aside))
     if ((np.bitwise_count(starter) != (remainder != 0)) | (starter & ~remainder != 0)).any():
-        raise TienLenError("starter: expected one card of the remainder, if there is one")
+        raise TienLenError(HAND_FAULTS[6])
     rows[:] = 0
     rows[:, state.HAND : state.HAND + hands.shape[1]] = hands
     rows[:, state.DUMMY], rows[:, state.REMAINDER], rows[:, state.STARTER] = dummy, remainder, starter
     begin()
     rows[:, state.SHOWN] |= full_deck(rules.jokers) & ~union
     rows[:, state.NUM_TRICKS] = rules.hand_size - np.bitwise_count(hands[:, 0])
+
+
+def begin_hands(row: Row, spec: Spec, hands: Row, leader: int) -> int:
+    """`set_hands` of one row of zeros, a kernel: see `Game.begin_hands`."""
+    num_players, size = spec[S.NUM_PLAYERS], popcount(hands[0])
+    dummy, remainder, starter = hands[num_players], hands[num_players + 1], hands[num_players + 2]
+    union, fault = 0, 0 if 1 <= size <= spec[S.HAND_SIZE] else 2
+    for i in range(num_players + 2):
+        if union & hands[i] != 0:
+            fault = 1
+        elif fault == 0 and i < num_players and popcount(hands[i]) != size:
+            fault = 2
+        union |= hands[i]
+    num_aside = spec[S.NUM_CARDS] - spec[S.HAND_SIZE] * (num_players + spec[S.HAS_DUMMY])
+    most = spec[S.HAND_SIZE]
+    if union >> spec[S.NUM_CARDS] != 0:
+        fault, most = 7, spec[S.NUM_CARDS]
+    elif fault != 0:
+        pass
+    elif popcount(dummy) != size * spec[S.HAS_DUMMY]:
+        fault = 3 if spec[S.HAS_DUMMY] else 4
+    elif popcount(remainder) > num_aside:
+        fault, most = 5, num_aside
+    elif popcount(starter) != (1 if remainder != 0 else 0) or starter & ~remainder != 0:
+        fault = 6
+    if fault != 0:
+        hands[0], hands[1] = 0, most
+        return fault
+    for seat in range(num_players):
+        row[state.HAND + seat] = hands[seat]
+    row[state.DUMMY], row[state.REMAINDER], row[state.STARTER] = dummy, remainder, starter
+    kernels.begin_round(row, spec, leader)
+    row[state.SHOWN] |= ((1 << spec[S.NUM_CARDS]) - 1) & ~union
+    row[state.NUM_TRICKS] = spec[S.HAND_SIZE] - size
+    return 0
 
 
 # ---------------------------------------------------------------- texts
@@ -174,5 +222,7 @@ THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
     # Each card is played once, and a meld takes two or more of a trick, which then may be ended (8.8, 8.11).
     max_decisions=lambda rules: 2 * (NUM_PLAIN + rules.jokers),
     set_hands=set_hands,
+    begin_hands=begin_hands,
+    hand_faults=HAND_FAULTS,
     extra_hands=("dummy", "remainder", "starter"),
 )

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import find_action
-from tienlen_env.games.common.notation import Notation, Words
+from tienlen_env.games.common.notation import Notation, Words, fault
 from tienlen_env.games.thirteens import cards
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, MAX_JOKERS
@@ -40,6 +40,11 @@ class ThirteensNotation(Notation):
         """Take the numbers of players and jokers."""
         return {**super().parse_size(words), "jokers": words.take_size("j1", "jokers", MAX_JOKERS)}
 
+    @property
+    def written_extra(self) -> list[tuple[str, str, str]]:
+        """The dummy's hand; what goes with the first trick, its starter first."""
+        return [("dummy", "dummy", ""), ("aside", "remainder", "starter")]
+
     def hand_size(self, rules: ThirteensRules) -> int:
         """As many as there are tricks."""
         return rules.hand_size
@@ -54,15 +59,14 @@ class ThirteensNotation(Notation):
 
     def parse_extra(self, words: Words) -> dict[str, int]:
         """Take the dummy's hand and the remainder."""
-        extra = {}
-        if (found := words.take_value("dummy")) is not None:
-            extra["dummy"] = self.parse_cards(*found)
-        if (found := words.take_value("aside")) is not None:
-            extra["remainder"] = self.parse_cards(*found)
-            first = next((name for name in CARD_TEXT if found[0].startswith(name)), "")
+        extra = super().parse_extra(words)
+        if "remainder" in extra:
+            word, column = words.items[words.at - 1]
+            text = word.removeprefix("aside=")
+            first = next((name for name in CARD_TEXT if text.startswith(name)), "")
             if not first:
-                raise NotationError(f"{found[0]!r}: expected cards, the starter first", found[1])
-            extra["starter"] = self.parse_cards(first, found[1])
+                raise fault("starter", column + len("aside="), text)
+            extra["starter"] = self.parse_cards(first, column)
         return extra
 
     def play_text(self, rules: ThirteensRules, play: int) -> str:
@@ -82,7 +86,7 @@ class ThirteensNotation(Notation):
                 return find_action(table, prefix + name)
             except ValueError:
                 continue
-        raise NotationError(f"{word!r}: expected a card{', a meld or end' if table.melds else ''}", column)
+        raise fault("play", column, word, what=f"a card{', a meld or end' if table.melds else ''}")
 
 
 def _find(rules: str | ThirteensRules, **size: int) -> ThirteensRules:

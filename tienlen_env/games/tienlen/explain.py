@@ -44,6 +44,9 @@ REASONS: Final = (
     ("not a combination of these rules", "1.5, 3.2"),
     ("not a combination of these rules", "4.20"),
 )
+DESCRIPTION: Final = "table: {table}; hand: {hand}"
+EMPTY: Final = "empty"
+DECLARING: Final = "; an instant win to declare"
 OVER, PLAYS_NOTHING, MUST_DECLARE, NONE_TO_DECLARE, PASSES_CARDS, LEADER_PASSES, NOT_HELD, OTHER_CARDS = (
     range(8)
 )
@@ -161,10 +164,10 @@ def must_declare(table: ActionTable, row: Sequence[int]) -> bool:
 
 def describe(table: ActionTable, row: Sequence[int]) -> str:
     """The position of the seat to act in a few words: ``"table: pair 5h; hand: 3s 6s 6h"``."""
-    on_table = table.text(row[R.TABLE]) if row[R.TABLE] else "empty"
+    on_table = table.text(row[R.TABLE]) if row[R.TABLE] else EMPTY
     if must_declare(table, row):
-        on_table += "; an instant win to declare"
-    return f"table: {on_table}; hand: {format_cards(row[R.HAND + row[R.TURN]])}"
+        on_table += DECLARING
+    return DESCRIPTION.format(table=on_table, hand=format_cards(row[R.HAND + row[R.TURN]]))
 
 
 def worst_reward(rules: Rules, reward: str) -> float:

@@ -8,18 +8,26 @@ from typing import Final, get_args
 import numpy as np
 
 from tienlen_env.errors import TienLenError
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import IntArray, Row, Spec
+from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.cards import NUM_CARDS, format_cards
-from tienlen_env.games.common.dealing import check_disjoint
+from tienlen_env.games.common.dealing import TWO_HANDS, check_disjoint
 from tienlen_env.games.common.facts import climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
-from tienlen_env.games.tienlen import actions, explain, hidden, kernels, observe, payments, state
+from tienlen_env.games.tienlen import actions, explain, hidden, kernels, observe, payments, spec as S, state
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
 from tienlen_env.games.tienlen.rules import NAMED, Rules
 from tienlen_env.games.tienlen.spec import Reward, build_spec
 from tienlen_env.games.tienlen.state import COLUMNS, State
+
+HAND_FAULTS: Final = (
+    "",
+    TWO_HANDS,
+    "hands: expected 1 to {most} cards in each",
+    "hands: {cards} not in the deck of the {rules} rules",
+)
 
 
 def pays_late(rules: Rules, reward: str) -> bool:
@@ -57,14 +65,36 @@ def set_hands(
     union = check_disjoint(hands, NUM_CARDS)
     sizes = np.bitwise_count(hands)
     if ((sizes < 1) | (sizes > rules.cards_each)).any():
-        raise TienLenError(f"hands: expected 1 to {rules.cards_each} cards in each")
+        raise TienLenError(HAND_FAULTS[2].format(most=rules.cards_each))
     if (union & ~rules.deck_mask).any():
         missing = int(np.bitwise_or.reduce(union)) & ~rules.deck_mask
-        raise TienLenError(f"hands: {format_cards(missing)} not in the deck of the {rules.name} rules")
+        raise TienLenError(HAND_FAULTS[3].format(cards=format_cards(missing), rules=rules.name))
     rows[:] = 0
     rows[:, state.HAND : state.HAND + hands.shape[1]] = hands
     rows[:, state.UNDEALT] = rules.deck_mask & ~union
     begin()
+
+
+def begin_hands(row: Row, spec: Spec, hands: Row, leader: int) -> int:
+    """`set_hands` of one row of zeros, a kernel: see `Game.begin_hands`."""
+    union, fault = 0, 0
+    for seat in range(spec[S.NUM_PLAYERS]):
+        if union & hands[seat] != 0:
+            fault = 1
+        elif fault == 0 and not 1 <= popcount(hands[seat]) <= spec[S.CARDS_EACH]:
+            fault = 2
+        union |= hands[seat]
+    missing = union & ~spec[S.DECK]
+    if fault == 0 and missing != 0:
+        fault = 3
+    if fault != 0:
+        hands[0], hands[1] = missing, spec[S.CARDS_EACH]
+        return fault
+    for seat in range(spec[S.NUM_PLAYERS]):
+        row[state.HAND + seat] = hands[seat]
+    row[state.UNDEALT] = spec[S.DECK] & ~union
+    kernels.begin_round(row, spec, leader)
+    return 0
 
 
 def max_decisions(rules: Rules) -> int:
@@ -104,6 +134,8 @@ TIENLEN: Final = Game[Rules, ActionTable](
         causes=payments.CAUSE_TEXTS,
     ),
     set_hands=set_hands,
+    begin_hands=begin_hands,
+    hand_faults=HAND_FAULTS,
     has_history=True,
     num_extra_columns=state.num_extra_columns,
     payments=payments.READER,

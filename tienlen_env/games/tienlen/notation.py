@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tienlen_env.errors import NotationError
 from tienlen_env.games.common import cards
-from tienlen_env.games.common.notation import Notation, Words, number
+from tienlen_env.games.common.notation import Notation, Words, fault, number
 from tienlen_env.games.tienlen.rules import MAX_PLAYERS, NAMED, Rules, get_rules
 
 PASS_TEXT: Final = "-"
@@ -29,6 +28,8 @@ class TienLenNotation(Notation):
     """Plays as cards, results as places."""
 
     result = "a place"
+    has_places = True
+    pass_text = PASS_TEXT
     max_players = MAX_PLAYERS
 
     def hand_size(self, rules: Rules) -> int:
@@ -49,7 +50,7 @@ class TienLenNotation(Notation):
             return DECLARED
         mask = 0 if word == PASS_TEXT else self.parse_cards(word, column)
         if not mask and word != PASS_TEXT:
-            raise NotationError(f"{word!r}: expected cards, or {PASS_TEXT} for a pass", column)
+            raise fault("no cards", column, word, word_2=PASS_TEXT)
         return mask
 
     def parse_result(self, word: str, column: int, num_players: int) -> int:
@@ -60,7 +61,7 @@ class TienLenNotation(Notation):
         """Take each seat's own place."""
         places = super().parse_results(words, num_players)
         if places is not None and sorted(places) != list(range(num_players)):
-            raise NotationError("the places are not each seat's own", words.items[-num_players][1])
+            raise fault("places", words.items[-num_players][1])
         return places
 
 

@@ -54,6 +54,7 @@
 export const REFUSED = -1;
 export const PAID = 8;
 export const FINISHED = 16;
+const NUMBERS = 64; // room for what goes to a call and comes back
 
 /** An array in the memory of a module, which stays valid when the memory grows. @template {ArrayType} T */
 class Block {
@@ -73,7 +74,8 @@ class Block {
 
   /** The array; take it anew after anything that may have grown the memory. @returns {InstanceType<T>} */
   get array() {
-    if (this.view.buffer !== this.memory.buffer) this.view = new this.type(this.memory.buffer, this.at, this.length);
+    if (this.view.buffer !== this.memory.buffer)
+      this.view = new this.type(this.memory.buffer, this.at, this.length);
     return /** @type {InstanceType<T>} */ (this.view);
   }
 
@@ -224,11 +226,16 @@ export class Game {
     const start = engine.take(Uint8Array, 8 * this.numWords).at;
     this.maskBlock = new Block(engine.memory, Int8Array, start, tables.num_actions);
     this.observationBlock = new Block(engine.memory, Uint8Array, start + sizes[0], tables.observation_size);
-    this.rewardBlock = new Block(engine.memory, Float32Array, start + sizes[0] + sizes[1], tables.num_players);
+    this.rewardBlock = new Block(
+      engine.memory,
+      Float32Array,
+      start + sizes[0] + sizes[1],
+      tables.num_players,
+    );
     this.globalBlock = engine.take(Uint8Array, tables.global_observation_size);
     this.idBlock = engine.take(BigInt64Array, tables.num_actions);
     this.cardBlock = engine.take(BigInt64Array, tables.num_actions);
-    this.numberBlock = engine.take(BigInt64Array, 3);
+    this.numberBlock = engine.take(BigInt64Array, NUMBERS);
     this.spec = variant.spec.at;
     this.actions = variant.actions.at;
     this.at = this.rowBlock.at;
@@ -331,16 +338,30 @@ export class Game {
    */
   play(action, cards) {
     if (action !== (action | 0)) return REFUSED; // the call would round it
-    if (cards === undefined) return this.calls.play(this.spec, this.actions, this.at, action, this.rewardBlock.at);
+    if (cards === undefined)
+      return this.calls.play(this.spec, this.actions, this.at, action, this.rewardBlock.at);
     this.numberBlock.array[0] = cards;
-    return this.calls.play_cards(this.spec, this.actions, this.at, action, this.numberBlock.at, this.rewardBlock.at);
+    return this.calls.play_cards(
+      this.spec,
+      this.actions,
+      this.at,
+      action,
+      this.numberBlock.at,
+      this.rewardBlock.at,
+    );
   }
 
   /** `play`, then write `mask` and `observation` of the next player. @param {number} action */
   step(action) {
     if (action !== (action | 0)) return REFUSED;
     return this.calls.step(
-      this.spec, this.actions, this.at, action, this.rewardBlock.at, this.maskBlock.at, this.observationBlock.at,
+      this.spec,
+      this.actions,
+      this.at,
+      action,
+      this.rewardBlock.at,
+      this.maskBlock.at,
+      this.observationBlock.at,
     );
   }
 
@@ -386,7 +407,8 @@ export class Game {
 
   /** What a call has listed. @param {number} count @returns {{action: number, cards: bigint}[]} */
   listed(count) {
-    const ids = this.idBlock.array, cards = this.cardBlock.array;
+    const ids = this.idBlock.array,
+      cards = this.cardBlock.array;
     return Array.from({ length: count }, (_, i) => ({ action: Number(ids[i]), cards: cards[i] }));
   }
 
@@ -396,10 +418,34 @@ export class Game {
     return this.calls.find_action(this.spec, this.actions, this.at, this.numberBlock.at);
   }
 
-  /** The number of the reason why these cards are refused. @param {bigint} cards */
-  findReason(cards) {
-    this.numberBlock.array[0] = cards;
-    return this.calls.refusal(this.spec, this.actions, this.at, this.numberBlock.at);
+  /**
+   * Start a round of given hands.
+   * @param {bigint[]} masks the hands, then the cards beside them, in the order of the game
+   * @param {number} leader the seat that leads; -1: as the rules say
+   * @returns {{fault: number, cards: bigint, most: number}} 0, or what is impossible, and what its sentence names
+   */
+  beginHands(masks, leader = -1) {
+    this.check("leader", leader, -1);
+    this.row.fill(0n);
+    this.rewards.fill(0);
+    const numbers = this.numberBlock.array;
+    numbers.fill(0n);
+    numbers.set(masks);
+    const fault = this.calls.begin_hands(this.spec, this.actions, this.at, this.numberBlock.at, leader);
+    return { fault, cards: numbers[0], most: Number(numbers[1]) };
+  }
+
+  /**
+   * Why cards are refused: the number of the reason, and what its sentence names.
+   * @param {bigint} cards
+   * @param {number} action -1: that of the cards
+   */
+  findReason(cards, action = -1) {
+    const numbers = this.numberBlock.array;
+    numbers[0] = cards;
+    const reason = this.calls.refusal(this.spec, this.actions, this.at, action, this.numberBlock.at);
+    const [found, missing, required, table] = numbers;
+    return { reason, action: Number(found), missing, required, table: Number(table) };
   }
 
   /**
@@ -410,7 +456,12 @@ export class Game {
   listExtensions(cards) {
     this.numberBlock.array[0] = cards;
     const count = this.calls.extensions(
-      this.spec, this.actions, this.at, this.numberBlock.at, this.idBlock.at, this.cardBlock.at,
+      this.spec,
+      this.actions,
+      this.at,
+      this.numberBlock.at,
+      this.idBlock.at,
+      this.cardBlock.at,
     );
     return this.listed(count);
   }
@@ -445,11 +496,21 @@ export class Game {
 export function playRounds(game, keys, digesting = true) {
   const { engine } = game.variant;
   const { end } = engine;
-  const keyBlock = engine.take(BigInt64Array, keys.length), digests = engine.take(BigInt64Array, keys.length);
+  const keyBlock = engine.take(BigInt64Array, keys.length),
+    digests = engine.take(BigInt64Array, keys.length);
   keyBlock.array.set(keys);
   const decisions = game.calls.play_rounds(
-    game.spec, game.actions, game.at, keyBlock.at, keys.length, digests.at, game.rewardBlock.at, game.maskBlock.at,
-    game.observationBlock.at, game.maskBlock.at, digesting ? game.numWords : 0,
+    game.spec,
+    game.actions,
+    game.at,
+    keyBlock.at,
+    keys.length,
+    digests.at,
+    game.rewardBlock.at,
+    game.maskBlock.at,
+    game.observationBlock.at,
+    game.maskBlock.at,
+    digesting ? game.numWords : 0,
   );
   engine.end = end;
   return { decisions, digests: digests.array.slice() };

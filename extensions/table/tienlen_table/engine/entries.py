@@ -173,6 +173,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
     _, is_legal, write_the_mask, num_legal, nth, choose, list_of_legal = kernels.legal
     TURN, HAND = columns.turn, columns.hand
     spec_size, fields = sizes_of(game)
+    num_extra = max(2, len(game.extra_hands))  # room for the numbers of a fault
 
     # What several entries share is called, not inlined, so that the module has it once.
     @noinline
@@ -362,6 +363,19 @@ def entries_of(game: AnyGame) -> list[Entry]:
         Entry("action_cards", action_cards, (*table, INT, INTS)),
         Entry("play_rounds", play_rounds, (*table, INTS, INT, INTS, FLOATS, MASK, BYTES, INTS, INT)),
     ]
+    begin_given = game.begin_hands
+    if begin_given is not None:
+
+        def begin_hands(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, hands_at: Ptr, leader: int) -> int:
+            """Start a round of given hands in a row of zeros; 0, or the number of `Game.hand_faults`."""
+            spec = view(spec_at, spec_size)
+            row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+            fault = begin_given(row, spec, view(hands_at, spec[S.NUM_PLAYERS] + num_extra), int(leader))
+            if fault == 0:
+                update_legal(row, spec, actions)
+            return int(fault)
+
+        exported.append(Entry("begin_hands", begin_hands, (*table, INTS, INT)))
     if resample is not None:
 
         def resample_hidden(spec_at: Ptr, row_at: Ptr, seat: int, key_at: Ptr) -> int:

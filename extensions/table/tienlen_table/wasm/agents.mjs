@@ -5,8 +5,13 @@
 import { parse } from "./rounds.mjs";
 
 const TYPES = {
-  int64: BigInt64Array, float64: Float64Array, float32: Float32Array, uint32: Uint32Array, uint16: Uint16Array,
-  uint8: Uint8Array, bool: Uint8Array,
+  int64: BigInt64Array,
+  float64: Float64Array,
+  float32: Float32Array,
+  uint32: Uint32Array,
+  uint16: Uint16Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
 };
 
 // Options of a search that are amounts: in the unit of what is maximised.
@@ -15,7 +20,10 @@ const AMOUNTS = ["first_place_bonus", "prior_weight", "reward_unit"];
 /** Arrays of a compiled function: `tienlen_table.engine.memory`. */
 class Arrays {
   constructor(engine, layout, constants) {
-    this.table = engine.take(BigInt64Array, layout.reduce((size, leaf) => size + 1 + leaf.shape.length, 0));
+    this.table = engine.take(
+      BigInt64Array,
+      layout.reduce((size, leaf) => size + 1 + leaf.shape.length, 0),
+    );
     this.places = new Map();
     this.blocks = new Map();
     const blocks = [];
@@ -28,7 +36,8 @@ class Arrays {
       } else {
         const type = TYPES[leaf.type];
         const length = leaf.shape.reduce((product, size) => product * size, 1);
-        const block = leaf.same === undefined ? engine.take(type, length) : blocks[leaf.same].as(type, length);
+        const block =
+          leaf.same === undefined ? engine.take(type, length) : blocks[leaf.same].as(type, length);
         if (leaf.constant) {
           const numbers = constants[leaf.constant];
           block.array.set(type === BigInt64Array ? numbers.map(BigInt) : numbers);
@@ -49,7 +58,8 @@ class Arrays {
   /** Set a number. */
   set(name, value) {
     const { at, type } = this.places.get(name);
-    if (type.startsWith("float")) new Float64Array(this.table.array.buffer, this.table.at + 8 * at, 1)[0] = value;
+    if (type.startsWith("float"))
+      new Float64Array(this.table.array.buffer, this.table.at + 8 * at, 1)[0] = value;
     else this.table.array[at] = BigInt(value);
   }
 
@@ -66,7 +76,8 @@ class Arrays {
 function readWeights(engine, bytes, network, constants, arrays) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = parse(bytes.subarray(8, 8 + size));
-  const { end } = engine, { fit } = network;
+  const { end } = engine,
+    { fit } = network;
 
   /** The numbers of a field in the file. */
   function read(field) {
@@ -100,8 +111,15 @@ function readWeights(engine, bytes, network, constants, arrays) {
       [numbers, shape] = [picked, [shape[0], columns.length]];
     }
     if (fit?.biases[field]) {
-      const weights = read(fit.biases[field]), inputs = place(Uint8Array, constants[fit.rule_inputs]);
-      engine.calls.add_rule_inputs(weights.numbers.at, ...weights.shape, inputs.at, inputs.array.length, numbers.at);
+      const weights = read(fit.biases[field]),
+        inputs = place(Uint8Array, constants[fit.rule_inputs]);
+      engine.calls.add_rule_inputs(
+        weights.numbers.at,
+        ...weights.shape,
+        inputs.at,
+        inputs.array.length,
+        numbers.at,
+      );
     }
     if (network.tiled.includes(field)) {
       const [tiles, rows] = arrays.places.get(field).shape;
@@ -146,7 +164,8 @@ export class Agents {
   }
 
   async loadNetwork(round) {
-    const { tables } = round.variant, { engine } = round.loaded;
+    const { tables } = round.variant,
+      { engine } = round.loaded;
     const network = round.loaded.tables.networks[tables.digest];
     const bytes = await this.library.read(network.file);
     const arrays = new Arrays(engine, tables.memory.network, round.loaded.tables.constants);
@@ -184,7 +203,8 @@ export class Agents {
 
   /** The arguments that all searches take first. */
   position(round) {
-    const { game } = round, { tables } = round.variant;
+    const { game } = round,
+      { tables } = round.variant;
     return [game.spec, game.actions, game.at, game.at + 8 * tables.history, tables.row_size - tables.history];
   }
 
@@ -199,7 +219,8 @@ export class Agents {
     const search = this.search(round, info, options);
     search.set("num_opponents", 0);
     if (!info.network) return game.calls.search(...this.position(round), 0, 0, search.at);
-    const { blocks } = this.network(round), weights = blocks.get("card_weights");
+    const { blocks } = this.network(round),
+      weights = blocks.get("card_weights");
     if (weights.array.length) search.set("num_opponents", round.numPlayers - 1);
     return game.calls.search(...this.position(round), blocks.get("log_prior").at, weights.at, search.at);
   }
@@ -221,10 +242,12 @@ export class Agents {
     if (round.isOver) throw new RangeError("the round is over");
     const none = { probability: null, points: null, half_width: null, loss: null, loss_half_width: null };
     const plays = round.legal().map((play) => ({ ...play, ...none }));
-    let worlds = 0, choice = -1;
+    let worlds = 0,
+      choice = -1;
     if (info.network) {
       const network = this.network(round);
-      const logs = network.array("log_prior"), ids = network.array("reader.inputs.action");
+      const logs = network.array("log_prior"),
+        ids = network.array("reader.inputs.action");
       plays.forEach((play, i) => {
         if (Number(ids[i]) !== play.action) throw new Error("the network lists other actions");
         play.probability = Math.exp(logs[i]);
@@ -232,7 +255,12 @@ export class Agents {
     } else if (info.kind === "search") {
       const search = this.search(round, info, options);
       worlds = round.game.calls.evaluate(...this.position(round), search.at);
-      const fields = { points: "mean", half_width: "half_width", loss: "loss", loss_half_width: "loss_half_width" };
+      const fields = {
+        points: "mean",
+        half_width: "half_width",
+        loss: "loss",
+        loss_half_width: "loss_half_width",
+      };
       for (const [field, from] of Object.entries(fields)) {
         const values = search.array(`estimates.${from}`);
         plays.forEach((play, i) => (play[field] = values[i]));

@@ -10,16 +10,24 @@ export class AgentClient {
     this.number = 0;
     const address = new URL(script, new URL(base, globalThis.location?.href));
     this.worker = new Worker(address, { type: "module" });
-    this.worker.addEventListener("message", ({ data }) => (data.read === undefined ? this.settle(data) : this.serve(data.read, read)));
+    this.worker.addEventListener("message", ({ data }) =>
+      data.read === undefined ? this.settle(data) : this.serve(data.read, read),
+    );
     if (read) this.worker.postMessage({ call: "serve" });
-    this.worker.addEventListener("error", (event) => this.fail(new Error(event.message || "the worker has stopped")));
+    this.worker.addEventListener("error", (event) =>
+      this.fail(new Error(event.message || "the worker has stopped")),
+    );
   }
 
   async serve(name, read) {
     try {
       this.worker.postMessage({ call: "file", name, bytes: await read(name) });
     } catch (error) {
-      this.worker.postMessage({ call: "file", name, error: error instanceof Error ? error.message : String(error) });
+      this.worker.postMessage({
+        call: "file",
+        name,
+        error: error instanceof Error ? error.message : String(error),
+      });
     }
   }
 
@@ -41,11 +49,15 @@ export class AgentClient {
       if (signal?.aborted) return reject(signal.reason);
       const id = ++this.number;
       this.waiting.set(id, { resolve, reject });
-      signal?.addEventListener("abort", () => {
-        if (!this.waiting.delete(id)) return;
-        this.worker.postMessage({ id, call: "cancel" });
-        reject(signal.reason);
-      }, { once: true });
+      signal?.addEventListener(
+        "abort",
+        () => {
+          if (!this.waiting.delete(id)) return;
+          this.worker.postMessage({ id, call: "cancel" });
+          reject(signal.reason);
+        },
+        { once: true },
+      );
       this.worker.postMessage({ id, call, data, agent, options });
     });
   }

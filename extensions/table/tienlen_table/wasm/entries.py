@@ -238,6 +238,7 @@ def card_entries(game: AnyGame) -> list[Entry]:
     legal, is_refused_with = game.kernels.legal, per_game(game).is_refused_with
     list_legal, num_legal, nth_legal = legal.list_legal, legal.num_legal, legal.nth_legal
     HAND, TURN = game.columns.hand, game.columns.turn
+    required, on_table = words.reason_columns
 
     def find_action(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
         """The legal action that these cards of the hand to act are; -1 for none."""
@@ -276,19 +277,29 @@ def card_entries(game: AnyGame) -> list[Entry]:
                 kept += 1
         return kept
 
-    def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
-        """The number of the reason why these cards are refused (`GameWords.reasons`)."""
+    def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, numbers_at: Ptr) -> int:
+        """The number of the reason why cards are refused (`GameWords.reasons`), and what its sentence names.
+
+        `numbers_at` points to the cards; `action` is -1 for the action that they are. The action, the cards
+        of them that are not in the hand, and `GameWords.reason_columns` of the row are written there.
+        """
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        cards = view(cards_at, 1)[0]
-        return int(reason(row, spec, actions, find(spec, actions, cards), cards))
+        numbers = view(numbers_at, 4)
+        cards, chosen = numbers[0], int(action)
+        if chosen < 0:
+            chosen = find(spec, actions, cards)
+        numbers[0] = chosen
+        numbers[1] = cards & ~row[HAND + row[TURN]] if row[TURN] >= 0 else 0
+        numbers[2], numbers[3] = row[required], row[on_table]
+        return int(reason(row, spec, actions, chosen, cards))
 
     table = (INTS, INTS, INTS)
     entries = [
         Entry("find_action", try_actions if find is None else find_action, (*table, INTS)),
         Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
     ]
-    return entries if reason is None else [*entries, Entry("refusal", refusal, (*table, INTS))]
+    return entries if reason is None else [*entries, Entry("refusal", refusal, (*table, INT, INTS))]
 
 
 def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[Entry]:

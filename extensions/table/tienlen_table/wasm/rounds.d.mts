@@ -29,6 +29,8 @@ export interface RoundData {
   key: string;
   /** The hands of the deal, one text a seat; left out where a key deals. */
   hands?: string[];
+  /** With hands: the other cards of the deal, by the name that Python's `Game.extra_hands` has. */
+  extra?: Record<string, string>;
   /** Index of the round in the key's game. */
   round: number;
   /** null: as the rules say. */
@@ -86,11 +88,19 @@ export interface Payment {
   cause: string;
 }
 
-export class IllegalPlay extends Error {}
+/** A play that is not legal, in Python's words; `clause` of RULES.md. */
+export class IllegalPlay extends Error {
+  readonly clause: string;
+}
+
+/** Hands that the game cannot deal. */
+export class DealError extends Error {}
 
 export class RecordError extends Error {
   /** From 1. */
   readonly column: number;
+  /** Of RULES.md, where a play is not legal; else "". */
+  readonly clause: string;
 }
 
 export class Library {

@@ -9,22 +9,23 @@
  *     round.record();
  */
 import { Engine, FINISHED, PAID, REFUSED } from "./engine.mjs";
+import { fill, RecordError, RecordReader } from "./records.mjs";
 
-const MOST = 120; // characters of an error: a line may be a whole file
-
-/** A move that the rules do not allow; the round has not changed. */
+/** A move that the rules do not allow; the round has not changed. `clause` of RULES.md. */
 export class IllegalPlay extends Error {
   name = "IllegalPlay";
-}
-
-/** Text that is not a record; `column` counts from 1. */
-export class RecordError extends Error {
-  name = "RecordError";
-  constructor(message, column) {
-    super(`${message.length > MOST ? `${message.slice(0, MOST)}…` : message} (column ${column})`);
-    this.column = column;
+  constructor(message, clause = "") {
+    super(message);
+    this.clause = clause;
   }
 }
+
+/** Hands that the game cannot deal. */
+export class DealError extends Error {
+  name = "DealError";
+}
+
+export { RecordError };
 
 /** All games of a folder. */
 export class Library {
@@ -45,7 +46,8 @@ export class Library {
 
   /** A game by its name. */
   load(name) {
-    if (!this.index.games.some((game) => game.name === name)) throw new RangeError(`there is no game ${name}`);
+    if (!this.index.games.some((game) => game.name === name))
+      throw new RangeError(`there is no game ${name}`);
     let found = this.loaded.get(name);
     if (!found) {
       found = this.start(name);
@@ -73,13 +75,16 @@ export class Library {
     const found = parse(await this.read(`${rules.slice(1)}.json`));
     const [variant] = found.variants;
     if (variant.rules !== rules) throw new RangeError(`${rules}: the tables of other rules`);
-    const loaded = await this.load(found.game), { tables } = loaded;
+    const loaded = await this.load(found.game),
+      { tables } = loaded;
     if (tables.variants.some((other) => other.rules === rules)) return loaded;
-    for (const part of ["action_tables", "texts", "constants", "networks"]) tables[part] = { ...found[part], ...tables[part] };
+    for (const part of ["action_tables", "texts", "constants", "networks"])
+      tables[part] = { ...found[part], ...tables[part] };
     tables.variants.push(variant);
     const listed = this.index.games.find((game) => game.name === found.game).agents;
     for (const { name, network } of found.agents)
-      if (!network || found.networks[variant.digest]) listed.find((agent) => agent.name === name)?.tables.push([rules, variant.num_players]);
+      if (!network || found.networks[variant.digest])
+        listed.find((agent) => agent.name === name)?.tables.push([rules, variant.num_players]);
     return loaded;
   }
 
@@ -129,6 +134,7 @@ export class LoadedGame {
     this.words = this.tables.words;
     this.cards = this.words.card_texts;
     this.hasCardChoice = this.tables.has_card_choice;
+    this.reader = new RecordReader(this);
     this.free = new Map(); // games that can be used again, by variant
     this.cleaner = new FinalizationRegistry(({ variant, game }) => this.giveBack(variant, game));
   }
@@ -142,13 +148,16 @@ export class LoadedGame {
   /** The text of cards, a mask or ids, in the order of the game. */
   text(cards, separator = " ") {
     const mask = typeof cards === "bigint" ? cards : maskOf(cards);
-    return this.words.card_order.filter((card) => (mask >> BigInt(card)) & 1n).map((c) => this.cards[c]).join(separator);
+    return this.words.card_order
+      .filter((card) => (mask >> BigInt(card)) & 1n)
+      .map((c) => this.cards[c])
+      .join(separator);
   }
 
   /** The cards of a text, a mask; null if it is not one. */
   mask(text) {
     let mask = 0n;
-    for (let at = 0; at < text.length; ) {
+    for (let at = 0; at < text.length;) {
       if (text[at] === " ") {
         at++;
         continue;
@@ -203,78 +212,29 @@ export class LoadedGame {
     return round;
   }
 
-  /** The hands of a record, as texts. */
-  readHands(texts, numPlayers, column) {
-    const masks = texts.map((text) => this.mask(text));
-    const sizes = masks.map((mask) => (mask === null ? 0 : cardsOf(mask).length));
-    const all = masks.reduce((found, mask) => found | (mask ?? 0n), 0n);
-    const isDeal = masks.length === numPlayers && !masks.includes(null);
-    if (!isDeal || sizes.some((size) => size < 1 || size > 13) || cardsOf(all).length !== sizes.reduce((a, b) => a + b))
-      throw new RecordError("hands: expected one a seat, of 1 to 13 cards, without a card twice", column);
-    return masks.map((mask) => this.text(mask));
+  /** The number of cards of a mask. */
+  count(mask) {
+    return cardsOf(mask).length;
   }
 
   /** A round of its record. */
   fromRecord(line) {
-    const words = [...line.matchAll(/\S+/g)].map((found) => ({ text: found[0], column: found.index + 1 }));
-    let at = 0;
-    const take = (what) => {
-      if (at === words.length) throw new RecordError(`the line ends where ${what} was expected`, line.length + 1);
-      return words[at++];
-    };
-    const value = (name) =>
-      words[at]?.text.startsWith(`${name}=`) ? take(name).text.slice(name.length + 1) : null;
-    const form = take("the format");
-    if (form.text !== this.words.record) throw new RecordError(`expected ${this.words.record}`, form.column);
-    const rules = take("the rules");
-    const variants = this.tables.variants.filter((v) =>
-      v.rules === rules.text || `#${v.digest}` === rules.text,
-    );
-    const variant = variants.find((v) => v.size.every((word, i) => words[at + i]?.text === word));
-    if (!variant && rules.text.startsWith("#"))
-      throw new RecordError(`${rules.text}: rules of one's own: before the record the line of Python's rules_remark is needed`, rules.column);
-    if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for this number of players`, rules.column);
-    at += variant.size.length;
-    const start = words[at];
-    const given = this.words.undealt_column < 0 ? null : value("hands");
-    const hands = given === null ? null : this.readHands(given.split("/"), variant.num_players, start.column);
-    const key = given === null ? value("key") : "0000000000000000.0";
-    if (key === null || !/^[0-9a-f]{16}\.\d{1,10}$/.test(key))
-      throw new RecordError("expected key= with 16 hex digits, a dot and the round", start?.column ?? line.length + 1);
-    const lead = value("lead");
-    const leader = lead === null ? null : Number(lead);
-    if (leader !== null && !(/^\d+$/.test(lead) && leader < variant.num_players))
-      throw new RecordError("lead= without a seat", words[at - 1].column);
-    const colon = take("':'");
-    if (colon.text !== ":") throw new RecordError("expected ':' before the plays", colon.column);
-    const { rules: name, num_players } = variant;
-    const deal = hands ? { key: "", round: 0, hands } : { key: key.slice(0, 16), round: Number(key.slice(17)) };
-    const round = new Round(this, { rules: name, num_players, ...deal, leader, scores: null, plays: [] });
-    const names = variant.play_words && this.tables.texts[variant.play_words];
-    while (at < words.length && words[at].text !== "=") {
-      const { text, column } = take("a play");
-      try {
-        const named = Object.keys(variant.named_plays).find((action) => variant.named_plays[action] === text);
-        if (names) {
-          const [id, cards] = text.split(":");
-          round.playMask(names.indexOf(id), cards === undefined ? null : (this.mask(cards) ?? -1n));
-        }
-        else if (named) round.play(Number(named));
-        else {
-          const mask = text === "-" ? 0n : this.mask(text);
-          if (mask === null) throw new RecordError(`${text}: not cards`, column);
-          round.playCards(mask);
-        }
-      } catch (error) {
-        throw error instanceof IllegalPlay ? new RecordError(error.message, column) : error;
-      }
-    }
-    if (at < words.length) {
-      const results = words.slice(at + 1).map((word) => word.text).join(" ");
-      if (!round.isOver || results !== round.results().join(" "))
-        throw new RecordError("the results are not those of the plays", words[at].column);
-    }
+    const { start, variant, plays, results, at, end } = this.reader.read(line);
+    const round = within(at, () => new Round(this, { ...start, plays: [] }));
+    for (const play of plays) within(play.column, () => round.playRecorded(play, variant));
+    const found = round.isOver ? round.results() : null;
+    if (results && results.join() !== found?.join()) throw this.reader.wrongResults(results, found, end);
     return round;
+  }
+}
+
+/** Run a part of reading a record: what the module refuses becomes an error of the column. */
+function within(column, run) {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof IllegalPlay || error instanceof DealError)) throw error;
+    throw new RecordError(error.message, column, error.clause);
   }
 }
 
@@ -285,12 +245,16 @@ export class Round {
     this.loaded = loaded;
     this.start = data;
     this.variant = engine.variant(data.rules, data.num_players);
-    if (!data.hands && !/^[0-9a-f]{16}$/.test(data.key)) throw new RangeError(`key ${data.key}: expected 16 hex digits`);
+    if (!data.hands && !/^[0-9a-f]{16}$/.test(data.key))
+      throw new RangeError(`key ${data.key}: expected 16 hex digits`);
     if (!Number.isInteger(data.round) || data.round < 0 || data.round >= 2 ** 31)
       throw new RangeError(`round ${data.round}: expected a number from 0`);
     const isSeat = Number.isInteger(data.leader) && data.leader >= 0 && data.leader < data.num_players;
-    if (data.leader !== null && !isSeat) throw new RangeError(`leader ${data.leader}: expected a seat or null`);
-    const isScores = data.scores === null || (data.scores.length === data.num_players && data.scores.every(Number.isInteger));
+    if (data.leader !== null && !isSeat)
+      throw new RangeError(`leader ${data.leader}: expected a seat or null`);
+    const isScores =
+      data.scores === null ||
+      (data.scores.length === data.num_players && data.scores.every(Number.isInteger));
     if (!isScores) throw new RangeError("scores: expected a whole number for each seat, or null");
     this.game = loaded.take(this.variant);
     loaded.cleaner.register(this, { variant: this.variant, game: this.game }, this);
@@ -302,20 +266,22 @@ export class Round {
   deal() {
     const { game, start } = this;
     this.leadAt = 0;
-    if (start.hands) this.setHands(start.hands, start.leader ?? -1);
+    if (start.hands) this.setHands(start, start.leader ?? -1);
     else game.deal(BigInt.asIntN(64, BigInt(`0x${start.key}`)), start.round, start.leader ?? -1);
     start.scores?.forEach((score, seat) => (game.row[game.columns.score + seat] = BigInt(score)));
   }
 
-  /** Begin with given hands, as Python's `set_hands` of the game. */
-  setHands(hands, leader) {
-    const { game, loaded } = this;
-    const masks = hands.map((text) => loaded.mask(text));
-    game.row.fill(0n);
-    masks.forEach((mask, seat) => (game.row[game.columns.hand + seat] = mask));
-    const deck = (1n << BigInt(loaded.cards.length)) - 1n;
-    game.row[loaded.words.undealt_column] = deck & ~masks.reduce((all, mask) => all | mask);
-    game.beginRound(leader);
+  /** Begin with given hands, and the cards beside them: the module judges them. */
+  setHands({ hands, extra = {}, rules }, leader) {
+    const { game, loaded } = this,
+      { notation } = loaded.words;
+    const names = notation.extra.flatMap(([, name, first]) => (first ? [name, first] : [name]));
+    const masks = [...hands, ...names.map((name) => extra[name] ?? "")].map((text) => loaded.mask(text));
+    if (masks.includes(null) || hands.length !== this.numPlayers)
+      throw new DealError(`${hands.join("/")}: not hands`);
+    const { fault, cards, most } = game.beginHands(masks, leader);
+    if (fault)
+      throw new DealError(fill(notation.hand_faults[fault], { cards: loaded.text(cards), most, rules }));
   }
 
   /** Give the memory back; the round must not be used again. */
@@ -327,10 +293,10 @@ export class Round {
   }
 
   get data() {
-    const { rules, num_players, key, round, leader, scores, hands } = this.start;
+    const { rules, num_players, key, round, leader, scores, hands, extra } = this.start;
     const plays = this.plays.map(({ action, mask }) => ({ action, cards: this.loaded.text(mask) }));
     const found = { rules, num_players, key, round, leader, scores: scores && [...scores], plays };
-    return hands ? { ...found, hands: [...hands] } : found;
+    return hands ? { ...found, hands: [...hands], ...(extra ? { extra: { ...extra } } : {}) } : found;
   }
 
   get numPlayers() {
@@ -373,7 +339,9 @@ export class Round {
     };
     return Array.from({ length: Number(row[payments.number]) }, (_, i) => {
       const word = row[payments.first + i];
-      const found = Object.fromEntries(Object.entries(payments.fields).map(([name, field]) => [name, part(word, field)]));
+      const found = Object.fromEntries(
+        Object.entries(payments.fields).map(([name, field]) => [name, part(word, field)]),
+      );
       return { ...found, cause: payments.causes[found.cause] };
     });
   }
@@ -439,12 +407,13 @@ export class Round {
   }
 
   find(cards) {
-    const mask = maskOf(cards), action = this.actionOf(mask);
+    const mask = maskOf(cards),
+      action = this.actionOf(mask);
     return action < 0 ? null : this.asPlay(action, mask);
   }
 
   refusal(cards) {
-    return this.game.calls.refusal ? this.game.findReason(maskOf(cards)) : -1;
+    return this.game.calls.refusal ? this.game.findReason(maskOf(cards)).reason : -1;
   }
 
   extensions(cards) {
@@ -463,25 +432,76 @@ export class Round {
   /** Play a set of cards, a mask; 0n: pass. */
   playCards(mask) {
     const action = this.actionOf(mask);
-    if (action < 0) {
-      const clause = this.loaded.words.reasons.length ? this.loaded.words.reasons[this.game.findReason(mask)]?.[1] : undefined;
-      throw new IllegalPlay(`${this.loaded.text(mask) || "-"}: not a legal play${clause ? `, RULES.md ${clause}` : ""}`);
-    }
+    if (action < 0) throw this.refused(-1, mask);
     return this.playMask(action, mask);
+  }
+
+  /** A play of a record. */
+  playRecorded({ action, mask, named }, { named_plays }) {
+    if (named !== undefined) {
+      const found = Object.keys(named_plays).find((one) => named_plays[one] === named);
+      if (found === undefined) {
+        const { card } = this.loaded.words.notation.faults;
+        throw new IllegalPlay(`column 1: ${fill(card, { word: named.slice(0, 2) })}`);
+      }
+      return this.playMask(Number(found), 0n);
+    }
+    return action === undefined ? this.playCards(mask) : this.playMask(action, mask);
   }
 
   playMask(action, wanted) {
     const { game } = this;
     const seat = game.turn;
     const own = seat < 0 ? undefined : game.listLegal().find((play) => play.action === action)?.cards;
-    if (own === undefined) throw new IllegalPlay(`action ${action}: not a legal play`);
     const mask = wanted ?? own;
-    const code = mask === own ? game.play(action) : game.play(action, mask);
-    if (code === REFUSED) throw new IllegalPlay(`${this.loaded.text(mask)}: not legal cards of action ${action}`);
+    const code = own === undefined ? REFUSED : mask === own ? game.play(action) : game.play(action, mask);
+    if (code === REFUSED) throw this.refused(action, mask ?? 0n);
     this.plays.push({ action, mask, seat });
     if (this.owner < 0 || game.row[this.owner] < 0n) this.leadAt = this.plays.length;
     const rewards = Array.from(game.rewards);
     return { seat, ...this.asPlay(action, mask), rewards, isOver: (code & ~PAID) === FINISHED };
+  }
+
+  /** Why a play is refused, as Python says it; `action` -1: that of the cards. */
+  refused(action, mask) {
+    const { game, loaded, variant } = this,
+      { words } = loaded;
+    if (!game.calls.refusal)
+      return new IllegalPlay(`${loaded.text(mask) || this.playText(action, mask)}: not a legal play`);
+    const why = game.findReason(mask, action);
+    const position = this.position(why.table);
+    if (why.action < 0)
+      return new IllegalPlay(`${loaded.text(mask)}${variant.tables.notation.no_combination} (${position})`);
+    const [sentence, clause] = words.reasons[why.reason];
+    const shapes = loaded.tables.texts[variant.tables.shapes];
+    const [, size, ...kind] = shapes[why.table].split(" ");
+    const cards = loaded.text(why.missing || why.required);
+    const reason = fill(sentence, {
+      cards,
+      bomb: shapes[why.action].split(" ")[0],
+      kind: kind.join(" "),
+      size,
+    });
+    const play = why.action ? this.playText(why.action, mask) : variant.actionTexts[0];
+    return new IllegalPlay(
+      fill(words.notation.refused, { play, why: `${reason}, ${clause}`, position }),
+      clause,
+    );
+  }
+
+  /** The position of the seat to act in a few words; `table`: the action on the table, 0 for none. */
+  position(table) {
+    const { game, loaded, variant } = this,
+      { notation, position } = loaded.words;
+    if (this.isOver) return notation.over;
+    const [words, empty, declaring] = position,
+      [first] = game.listLegal();
+    const isDeclared = first !== undefined && variant.tables.named_plays[first.action] !== undefined;
+    const shown = (table ? variant.actionTexts[table] : empty) + (isDeclared ? declaring : "");
+    return fill(notation.position, {
+      seat: game.turn,
+      words: fill(words, { table: shown, hand: loaded.text(game.hands[game.turn]) }),
+    });
   }
 
   undo(count = 1) {
@@ -527,14 +547,18 @@ export class Round {
   fact(fact, legal) {
     const { game, loaded } = this;
     const { row } = game;
-    const isEmpty = fact.unless.some((column) => row[column] !== 0n) || (fact.if_negative >= 0 && row[fact.if_negative] >= 0n);
+    const isEmpty =
+      fact.unless.some((column) => row[column] !== 0n) ||
+      (fact.if_negative >= 0 && row[fact.if_negative] >= 0n);
     const value = fact.column < 0 ? 0n : row[fact.column];
     const seats = Array.from({ length: this.numPlayers }, (_, seat) => seat);
     switch (fact.kind) {
       case "cards":
         return loaded.text(isEmpty ? 0n : value);
       case "common":
-        return loaded.text(isEmpty || !legal.length ? 0n : legal.reduce((mask, play) => mask & play.cards, -1n));
+        return loaded.text(
+          isEmpty || !legal.length ? 0n : legal.reduce((mask, play) => mask & play.cards, -1n),
+        );
       case "seat":
         return Number(value);
       case "optional_seat":
@@ -546,7 +570,9 @@ export class Round {
       case "each_cards":
         return seats.map((seat) => loaded.text(row[fact.column + seat]));
       case "each_bits":
-        return seats.map((seat) => Number(fact.bits ? BigInt.asUintN(fact.bits, row[fact.column + seat]) : row[fact.column + seat]));
+        return seats.map((seat) =>
+          Number(fact.bits ? BigInt.asUintN(fact.bits, row[fact.column + seat]) : row[fact.column + seat]),
+        );
       case "order": {
         const cards = [];
         for (let rest = value; rest & 63n; rest >>= 6n) cards.push(loaded.cards[Number(rest & 63n) - 1]);
@@ -572,11 +598,17 @@ export class Round {
     const names = variant.tables.play_words && loaded.tables.texts[variant.tables.play_words];
     const hands = start.hands?.map((text) => loaded.text(loaded.mask(text), "")).join("/");
     const deal = hands ? `hands=${hands}` : `key=${start.key}.${start.round}`;
-    const words = [loaded.words.record, variant.rules, ...variant.tables.size, deal];
+    const beside = (hands ? loaded.words.notation.extra : []).flatMap(([word, name, first]) => {
+      const cards = loaded.mask(start.extra?.[name] ?? ""),
+        at = loaded.mask(start.extra?.[first] ?? "");
+      return cards ? [`${word}=${loaded.text(at, "")}${loaded.text(cards & ~at, "")}`] : [];
+    });
+    const words = [loaded.words.record, variant.rules, ...variant.tables.size, deal, ...beside];
     if (start.leader !== null) words.push(`lead=${start.leader}`);
     words.push(":");
     const { named_plays } = variant.tables;
-    const idText = (action, mask) => names[action] + (loaded.hasCardChoice ? `:${loaded.text(mask, "")}` : "");
+    const idText = (action, mask) =>
+      names[action] + (loaded.hasCardChoice ? `:${loaded.text(mask, "")}` : "");
     for (const { action, mask } of this.plays)
       words.push(names ? idText(action, mask) : (named_plays[action] ?? (loaded.text(mask, "") || "-")));
     if (this.isOver) words.push("=", ...this.results().map(String));

@@ -6,7 +6,8 @@ import gzip
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat, takewhile
+from contextlib import suppress
+from itertools import product, repeat, takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -18,11 +19,13 @@ from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.networks.shipped import config_of, policy_path
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.words import GameWords, words_of
-from tienlen_env.errors import WrongGameError
+from tienlen_env.errors import NotationError, WrongGameError
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.cards import SUIT_NAME
+from tienlen_env.games.common.cards import RANK_TEXT, SUIT_NAME, SUIT_SYMBOLS, SUIT_TEXT
 from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.common.notation import FAULTS, MAX_ID, MAX_SHOWN, Notation, Words
 from tienlen_env.games.registry import game_of, variants_of
+from tienlen_env.single.base import OVER, POSITION, REFUSED, plain_notation, round_type
 from tienlen_table.engine import tables_of
 from tienlen_table.engine.memory import add_constant, layout_of
 from tienlen_table.wasm.entries import (
@@ -66,7 +69,7 @@ def add_tables(
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; and in each variant
-    ``size``, ``about`` (the fields of its rules), ``facts``,
+    ``size``, ``about`` (the fields of its rules), ``notation`` (what a record of it may have), ``facts``,
     ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
     game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
     and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
@@ -96,11 +99,13 @@ def add_tables(
         for name, found in (
             ("play_texts", None if game.has_card_choice else of_actions),
             ("play_words", words.record_plays(rules, table)),
+            ("shapes", words.shapes(table)),
         ):
             variant[name] = None
             if found is not None:
                 variant[name] = f"{variant['action_table']}.{name}"
                 texts[variant[name]] = found
+        variant["notation"] = _variant_notation(game, rules)
         variant["named_plays"] = words.named_plays(rules, table)
         spec = np.array(variant["spec"], np.int64)
         variant["facts"] = [fact._asdict() for fact in game.facts(rules, spec)]
@@ -125,7 +130,7 @@ def add_tables(
                 **_sources(config),
                 "fit": None if config == stored else _fit_data(stored, rules, constants),
             }
-    tables["words"] = _words_data(game, words)
+    tables["words"] = {**_words_data(game, words), "notation": _notation_data(game)}
     tables["texts"] = texts
     tables["constants"] = constants
     tables["networks"] = networks
@@ -184,8 +189,92 @@ def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
         "card_order": [texts.index(text) for text in write((1 << len(texts)) - 1).split()],
         "suit_texts": SUIT_NAME,
         "reasons": words.reasons,
+        "position": words.position,
         "result_column": game.columns.score if words.result_column < 0 else words.result_column,
-        "undealt_column": words.undealt_column,
+    }
+
+
+class _Sizes(Words):
+    """Notes which sizes a notation takes."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, str, int]] = []
+
+    def take_size(self, example: str, what: str, highest: int) -> int:
+        """Note a size."""
+        self.taken.append((example, what, highest))
+        return 0
+
+
+def _notation(game: AnyGame) -> Notation:
+    found = round_type(next(iter(game.presets.values()))).notation
+    return plain_notation(game) if found is None else found
+
+
+def _notation_data(game: AnyGame) -> dict[str, Any]:
+    """How the page reads records: the sentences of Python's `Notation`, its names and its limits."""
+    notation, sizes = _notation(game), _Sizes()
+    notation.parse_size(sizes)
+    names = [f"{example[0]}{{}}" for example, _, _ in sizes.taken]
+    errors: dict[str, dict[str, str]] = {}
+    for preset in game.presets:
+        for numbers in product(*(range(highest + 1) for _, _, highest in sizes.taken)):
+            words = " ".join(name.format(number) for name, number in zip(names, numbers, strict=True))
+            if text := _error_of(notation, f"{preset} {words} {_REST}"):
+                errors.setdefault(preset, {})[words] = text
+    unknown = _error_of(notation, " ".join([_MARK, *(name.format(1) for name in names), _REST]))
+    return {
+        "faults": FAULTS,
+        "max_shown": MAX_SHOWN,
+        "max_id": MAX_ID,
+        "sizes": sizes.taken,
+        "size_errors": errors,
+        "unknown_rules": unknown.replace(repr(_MARK), "{word!r}"),
+        "spellings": dict(_spellings(notation)),
+        "extra": [list(one) for one in notation.written_extra],
+        "result": notation.result,
+        "has_places": notation.has_places,
+        "pass": notation.pass_text,
+        "refused": REFUSED,
+        "position": POSITION,
+        "over": OVER.format(unit=game.text.unit),
+        "hand_faults": game.hand_faults,
+    }
+
+
+_MARK: Final = "?"
+_REST: Final = "key=0000000000000000.0 :"
+
+
+def _error_of(notation: Notation, line: str) -> str:
+    """The sentence about a line; empty if it can be read."""
+    try:
+        notation.parse(f"{notation.form} {line}")
+    except NotationError as error:
+        return str(error.args[0])
+    return ""
+
+
+def _spellings(notation: Notation) -> Iterator[tuple[str, int]]:
+    """Each way to write a card, and the card."""
+    ranks = [*RANK_TEXT, *RANK_TEXT.lower(), "10"]
+    suits = [*SUIT_TEXT, *SUIT_TEXT.upper(), *SUIT_SYMBOLS]
+    for text in [*map("".join, product(ranks, suits)), *(f"*{n}" for n in range(1, 10))]:
+        with suppress(NotationError):
+            yield text, notation.parse_cards(text, 1).bit_length() - 1
+
+
+def _variant_notation(game: AnyGame, rules: AnyRules) -> dict[str, Any]:
+    """What a record of a variant may have."""
+    notation, not_a_play = _notation(game), ""
+    try:
+        notation.parse_play(rules, _MARK)
+    except NotationError as error:
+        not_a_play = str(error.args[0]).replace(repr(_MARK), "{word!r}")
+    return {
+        "most_cards": notation.hand_size(rules),
+        "not_a_play": not_a_play,
+        "no_combination": words_of(rules).no_combination(rules),
     }
 
 

@@ -33,7 +33,10 @@ async function work() {
       globalThis.postMessage({ id: question.id, answer: await answer(question) });
     } catch (error) {
       library = agents ? library : undefined; // a file that could not be read is tried again
-      globalThis.postMessage({ id: question.id, error: error instanceof Error ? error.message : String(error) });
+      globalThis.postMessage({
+        id: question.id,
+        error: error instanceof Error ? error.message : String(error),
+      });
     }
     await new Promise((done) => setTimeout(done)); // let messages that cancel questions come in
   }
@@ -42,14 +45,16 @@ async function work() {
 
 globalThis.addEventListener("message", ({ data }) => {
   if (data.call === "serve") {
-    read = (name) => new Promise((resolve, reject) => {
-      files.set(name, [...(files.get(name) ?? []), { resolve, reject }]);
-      globalThis.postMessage({ read: name });
-    });
+    read = (name) =>
+      new Promise((resolve, reject) => {
+        files.set(name, [...(files.get(name) ?? []), { resolve, reject }]);
+        globalThis.postMessage({ read: name });
+      });
     return;
   }
   if (data.call === "file") {
-    for (const { resolve, reject } of files.get(data.name) ?? []) data.error === undefined ? resolve(data.bytes) : reject(new Error(data.error));
+    for (const { resolve, reject } of files.get(data.name) ?? [])
+      data.error === undefined ? resolve(data.bytes) : reject(new Error(data.error));
     files.delete(data.name);
     return;
   }

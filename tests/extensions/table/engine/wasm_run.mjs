@@ -4,7 +4,9 @@ import fs from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [folder, command] = process.argv.slice(2);
-const { Engine, FINISHED, PAID, REFUSED, playRounds } = await import(pathToFileURL(`${folder}/engine.mjs`).href);
+const { Engine, FINISHED, PAID, REFUSED, playRounds } = await import(
+  pathToFileURL(`${folder}/engine.mjs`).href
+);
 const job = JSON.parse(fs.readFileSync(0, "utf8"));
 const module = new WebAssembly.Module(fs.readFileSync(`${folder}/${job.game}.wasm`));
 const tables = JSON.parse(fs.readFileSync(`${folder}/${job.tables ?? `${job.game}.json`}`, "utf8"));
@@ -38,7 +40,8 @@ function golden() {
         hash.update(new Uint8Array(BigInt64Array.from(games, (game) => BigInt(game.turn)).buffer));
         games.forEach((game, i) => {
           const code = game.play(game.nthLegal((7 * step + 13 * i) % counts[i]));
-          if ((code & ~PAID) === FINISHED) game.deal(BigInt.asIntN(64, game.row[game.columns.key] + KEY_STEP));
+          if ((code & ~PAID) === FINISHED)
+            game.deal(BigInt.asIntN(64, game.row[game.columns.key] + KEY_STEP));
         });
       }
     }
@@ -50,10 +53,23 @@ function golden() {
 function outOfRange(game) {
   const seats = [-2, game.variant.numPlayers, 99, 0.5, NaN, 2 ** 32, "1", null];
   const calls = [
-    ...seats.flatMap((seat) => [() => game.deal(1n, 0, seat), () => game.beginRound(seat), () => game.observe(seat)]),
+    ...seats.flatMap((seat) => [
+      () => game.deal(1n, 0, seat),
+      () => game.beginRound(seat),
+      () => game.observe(seat),
+    ]),
     ...[-1, ...seats].map((seat) => () => game.resampleHidden(seat, 1n)),
     ...[-1, game.variant.numActions, 0.5, NaN].map((action) => () => game.actionCards(action)),
-    ...[[2n ** 63n, 0], [1n, 0.5], [1n, 2 ** 60], [1n, NaN]].map(([key, round]) => () => game.deal(key, round)),
+    ...[
+      [2n ** 63n, 0],
+      [1n, 0.5],
+      [1n, 2 ** 60],
+      [1n, NaN],
+    ].map(
+      ([key, round]) =>
+        () =>
+          game.deal(key, round),
+    ),
   ];
   return calls.map((call) => {
     try {
@@ -90,7 +106,11 @@ function calls() {
         cards: String(game.actionCards(action)),
         refused: refused.every((code) => code === REFUSED) && isSame,
       };
-      const code = exact ? game.play(action, BigInt(exact[i])) : i % 2 ? game.play(action) : game.step(action);
+      const code = exact
+        ? game.play(action, BigInt(exact[i]))
+        : i % 2
+          ? game.play(action)
+          : game.step(action);
       if (!exact && i % 2 === 0) found.next = Buffer.from(game.observation).toString("base64");
       return { ...found, code, rewards: Array.from(game.rewards) };
     });

@@ -5,11 +5,16 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 
 const [folder, executablePath, address, key] = process.argv.slice(2);
-const puppeteer = (await import(pathToFileURL(createRequire(`${folder}/`).resolve("puppeteer-core")).href)).default;
+const puppeteer = (await import(pathToFileURL(createRequire(`${folder}/`).resolve("puppeteer-core")).href))
+  .default;
 // The window gets its size at the start: `setViewport` also sends commands that older Firefox does not know.
 const size = ["--width=800", "--height=700"];
 const browser = await puppeteer.launch({
-  browser: "firefox", executablePath, headless: true, defaultViewport: null, args: size,
+  browser: "firefox",
+  executablePath,
+  headless: true,
+  defaultViewport: null,
+  args: size,
 });
 const found = { browser: await browser.version(), errors: [], rounds: [], scores: [], sideways: [] };
 try {
@@ -18,7 +23,11 @@ try {
   page.on("pageerror", (error) => found.errors.push(String(error)));
   const seats = ["human", "heuristic", "heuristic", "heuristic"];
   const round = { rules: "cardgames", num_players: 4, key, round: 0, leader: null, scores: null, plays: [] };
-  const game = { config: { rules: "cardgames", seats, whole_game: true, pause: 0 }, rounds: [round], roundsSeen: 0 };
+  const game = {
+    config: { rules: "cardgames", seats, whole_game: true, pause: 0 },
+    rounds: [round],
+    roundsSeen: 0,
+  };
   await page.goto(address);
   await page.evaluate((text) => localStorage.setItem("game:1", text), JSON.stringify(game));
   await page.goto(`${address}#table=1`);
@@ -45,7 +54,9 @@ try {
     await page.waitForFunction((last) => document.querySelector(".game")?.dataset.turn !== last, {}, before);
   }
   found.rounds = JSON.parse(await page.evaluate(() => localStorage.getItem("game:1"))).rounds;
-  found.scores = await page.$$eval("dialog .scores tbody tr td:last-child", (cells) => cells.map((c) => c.innerText));
+  found.scores = await page.$$eval("dialog .scores tbody tr td:last-child", (cells) =>
+    cells.map((c) => c.innerText),
+  );
 } finally {
   await browser.close();
 }

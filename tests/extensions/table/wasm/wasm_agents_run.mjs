@@ -7,7 +7,10 @@ const load = (name) => import(pathToFileURL(`${folder}/${name}`).href);
 const { IllegalPlay, Library, RecordError } = await load("rounds.mjs");
 const { Agents } = await load("agents.mjs");
 const job = JSON.parse(fs.readFileSync(0, "utf8"));
-const library = await Library.open(folder, async (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`)));
+const library = await Library.open(
+  folder,
+  async (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`)),
+);
 const game = await library.load(job.game);
 const agents = new Agents(library);
 const start = ([rules, num_players], key) => game.round({ rules, num_players, key });
@@ -39,7 +42,9 @@ async function advice() {
     job.records.map(async (line) => {
       const whole = game.fromRecord(line);
       await agents.prepare(whole, job.agent);
-      return Array.from({ length: whole.numPlays }, (_, n) => agents.advise(whole.at(n), job.agent, job.options));
+      return Array.from({ length: whole.numPlays }, (_, n) =>
+        agents.advise(whole.at(n), job.agent, job.options),
+      );
     }),
   );
 }
@@ -68,15 +73,17 @@ function rounds() {
   });
 }
 
-/** The errors of bad records. */
-function errors() {
+/** What records are: the row and the record again, or the sentence and the clause of the refusal. */
+function records() {
   return job.records.map((line) => {
     try {
-      game.fromRecord(line);
-      return null;
+      const round = game.fromRecord(line);
+      const found = { row: Array.from(round.game.row, String), record: round.record() };
+      round.free();
+      return found;
     } catch (error) {
       if (!(error instanceof RecordError)) throw error;
-      return error.column;
+      return { error: error.message, clause: error.clause };
     }
   });
 }
@@ -85,7 +92,10 @@ function errors() {
 function sets() {
   const round = game.fromRecord(job.record);
   return job.sets.map((text) => {
-    const cards = text.split(" ").filter(Boolean).map((card) => game.cards.indexOf(card));
+    const cards = text
+      .split(" ")
+      .filter(Boolean)
+      .map((card) => game.cards.indexOf(card));
     const found = round.find(cards);
     let isPlayed = false;
     const copy = round.at(round.numPlays);
@@ -103,10 +113,11 @@ function sets() {
 /** float16 to float32, all of them, as bits. */
 function halves() {
   const { engine } = game;
-  const all = engine.take(Uint16Array, 65536), words = engine.take(Uint32Array, 65536);
+  const all = engine.take(Uint16Array, 65536),
+    words = engine.take(Uint32Array, 65536);
   all.array.set(Array.from({ length: 65536 }, (_, i) => i));
   engine.calls.widen(all.at, words.at, 65536);
   return Array.from(words.array);
 }
 
-process.stdout.write(JSON.stringify(await { choices, advice, rounds, errors, sets, halves }[command]()));
+process.stdout.write(JSON.stringify(await { choices, advice, rounds, records, sets, halves }[command]()));
