@@ -28,7 +28,7 @@ Tiến lên / Thirteen: environment, agents, training
   make weekly     ten million changed inputs, and `make mutation`: hours; both go on where they ended
   make coverage   lines and branches that the tests reach, kernels in plain Python: 40 minutes
   make lowest     test with the lowest versions of pyproject.toml, without torch; the plain wheel, too
-  make lint       ruff, mypy, import contracts, numbers on pages without a source
+  make lint       ruff, mypy, import contracts, numbers on pages without a source; Prettier, ESLint where Node.js is
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
   make notebooks  run the notebooks with small budgets; BUDGET=1 for the figures of their texts
@@ -117,14 +117,19 @@ lowest: $(STAMP) $(NATIVE)
 	$(PY) tests/lowest.py $(ARGS)
 	$(if $(ARGS),,$(PY) tests/lowest.py --plain)
 
-lint: $(STAMP)
+# The page's linters run where Node.js is.
+PAGE_TOOLS := $(WEB)/node_modules/.package-lock.json
+lint: $(STAMP) $(if $(and $(wildcard $(WEB)/package-lock.json),$(shell command -v npm 2>/dev/null)),$(PAGE_TOOLS))
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-cache
 	$(PY) -m tools.figures --check
+	@if [ -e $(PAGE_TOOLS) ]; then cd $(WEB) && npm run --silent lint; \
+	    else echo 'Node.js is not here: the sources of the page are not checked.' >&2; fi
 
 format: $(STAMP)
+	@if [ -e $(PAGE_TOOLS) ]; then cd $(WEB) && npm run --silent format; fi
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 

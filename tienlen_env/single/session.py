@@ -43,8 +43,9 @@ class Session:
         batch: the same game as a batch, for agents; not to be stepped.
         events: all events so far, as JSON values, oldest first:
             ``{"type": "play", "round": 0, "seat": 2, "id": 17, "text": "7s"}`` and
-            ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...]}``; the
-            scores are those of the round, the totals those of the game. Under rules with payments there is
+            ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...],
+            "hands": [...]}``; the scores are those of the round, the totals those of the game, the hands what
+            each seat still holds. Under rules with payments there is
             also ``"payments"``, a list of ``{"payer": 3, "payee": 0, "amount": 2, "cause": "place"}``.
     """
 
@@ -223,6 +224,7 @@ class Session:
                 "places": list(played.places),
                 "scores": list(played.scores),
                 "totals": list(self.scores),
+                "hands": [batch.game.text.format_cards(played.hand(i)) for i in range(played.num_players)],
             }
             if self.batch.has_payments:
                 event["payments"] = [payment._asdict() for payment in played.payment_list]

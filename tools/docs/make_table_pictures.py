@@ -165,7 +165,7 @@ class Screens:
     def settings(self) -> None:
         """The settings."""
         self.first()
-        self.page.locator(".first button").last.click()
+        self.page.locator(".elsewhere .settings").click()
 
     # ------------------------------------------------------------ the table
 

@@ -40,6 +40,11 @@ await build({
   charset: "utf8",
   logLevel: "warning",
 });
-const licences = await Promise.all(["preact", "qrcode-generator"].map((name) => readFile(path.join(here, `../../../licenses/${name}.txt`), "utf8")));
+const licences = await Promise.all(
+  ["preact", "qrcode-generator"].map((name) =>
+    readFile(path.join(here, `../../../licenses/${name}.txt`), "utf8"),
+  ),
+);
 await writeFile(path.join(out, "licenses.txt"), licences.join("\n"));
-for (const name of ["index.html", "icon.svg", "puzzles.txt"]) await copyFile(path.join(here, "src", name), path.join(out, name));
+for (const name of ["index.html", "icon.svg", "puzzles.txt"])
+  await copyFile(path.join(here, "src", name), path.join(out, name));

@@ -25,6 +25,9 @@ from tienlen_table.server.store import Store, Stored
 
 PERSON: Final = "human"
 AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there
+READY_SECONDS: Final = (
+    20.0  # then the next round is dealt, although not all who are present have asked for it
+)
 MAX_NAME: Final = 24  # characters
 ABANDONED_SECONDS: Final = 10.0  # programs of a table end after this time without a listener
 logger = logging.getLogger(__name__)
@@ -94,6 +97,7 @@ class Table:
         """Begin with a stored game: the first one, or another one with the same seats."""
         others = [agent for agent in (self._stand_in, self._adviser) if agent is not None]
         bots = [agent for agent in self._agents if agent is not None]
+        self._ready: set[int] = set()
         self.id, self._rounds_seen, self._names_of_people = stored.id, stored.rounds_seen, stored.people
         self.session = Session(
             stored.rules,
@@ -157,6 +161,7 @@ class Table:
         """
         session = self.session
         since = since if since <= len(session.events) else 0
+        ready: list[Json] = [*sorted(self._ready)] if self.is_waiting else []
         seats: list[Json] = [
             {
                 "name": self._names_of_people.get(number, printable(name)),
@@ -174,6 +179,8 @@ class Table:
             "target": int(getattr(session.rules, "target", 0)) if session.whole_game else 0,
             "has_no_end": session.num_rounds == 0,
             "waiting": self.is_waiting,
+            "ready": ready,
+            "can_end": seat is not None and seat == self._host,
             "can_undo": self._can_undo(seat),
             "has_hints": self._adviser is not None,
             "notices": list(self._notices),
@@ -211,10 +218,16 @@ class Table:
             loop = asyncio.get_running_loop()
             self._away_since[listener.seat] = loop.time()
             loop.call_later(AWAY_SECONDS + 0.1, self._tell_and_drive)
+            self._deal_next()  # those who are left may have been waiting for this one
         self.tell_all()
         if self.num_programs and not self.listeners:
             loop = asyncio.get_running_loop()
             loop.call_later(ABANDONED_SECONDS, lambda: self._tasks.add(loop.create_task(self._rest())))
+
+    @property
+    def _host(self) -> int | None:
+        """The seat that may end the game: the first one of a person who is here."""
+        return next((seat for seat in self.people if self._is_here(seat)), None)
 
     def _is_here(self, seat: int) -> bool:
         return any(listener.seat == seat for listener in self.listeners)
@@ -311,7 +324,7 @@ class Table:
         self._tell_and_drive()
 
     async def go_on(self, seat: int | None) -> None:
-        """Deal the next round.
+        """A person has seen the result: the next round is dealt when all who are here have, or after a time.
 
         Raises:
             MessageError: an observer asks.
@@ -319,20 +332,38 @@ class Table:
         if seat is None:
             raise MessageError("turn", "only players go on")
         if self.is_waiting:
-            self._rounds_seen = self.num_rounds
-            self._store.cut(self.id, len(self.session.plays), self._rounds_seen)
+            if not self._ready:
+                loop = asyncio.get_running_loop()
+                loop.call_later(READY_SECONDS, self._deal_next, self.num_rounds)
+            self._ready.add(seat)
+            self._deal_next()
             self.tell_all()
         self.drive()
 
+    def _deal_next(self, after: int | None = None) -> None:
+        """Go on if all who are here are ready, or in any case `after` a number of rounds."""
+        if not self.is_waiting or (after is not None and after != self.num_rounds):
+            return
+        is_ready = all(seat in self._ready for seat in self.people if self._is_here(seat))
+        if after is None and not (self._ready and is_ready):
+            return
+        self._ready.clear()
+        self._rounds_seen = self.num_rounds
+        self._store.cut(self.id, len(self.session.plays), self._rounds_seen)
+        if after is not None:
+            self._tell_and_drive()
+
     async def end(self, seat: int | None) -> None:
-        """End the game after the round that is over; any player may.
+        """End the game after the round that is over; the first person at the table may.
 
         Raises:
-            MessageError: an observer asks, no round is over, or the next one has begun.
+            MessageError: another one asks, no round is over, or the next one has begun.
         """
         async with self._lock:
             if seat is None:
                 raise MessageError("turn", "only players end a game")
+            if self._host is not None and seat != self._host:
+                raise MessageError("end", f"the person at seat {self._host + 1} ends the game")
             try:
                 self.session.end()
             except TienLenError as error:
@@ -354,8 +385,13 @@ class Table:
             legal, view = self.session.legal, self.session.agent_view()
             loop = asyncio.get_running_loop()
             logarithms = await loop.run_in_executor(self._executor, adviser.log_probabilities, view)
+        batch = self.session.batch
         plays: list[Json] = [
-            {"text": str(play), "id": play.action, "probability": float(np.exp(logarithm))}
+            {
+                "text": batch.game.text.play_text(batch.action_table, play.action, play.cards),
+                "id": play.action,
+                "probability": float(np.exp(logarithm)),
+            }
             for play, logarithm in zip(legal, logarithms.tolist(), strict=True)
         ]
         return {"type": "hint", "turn": turn, "plays": plays}

@@ -17,9 +17,23 @@ export function CardFace({ card }: { card: string }) {
   const rank = SHOWN[card[0]!] ?? card[0]!;
   const path = SUIT_PATHS[card[1]!];
   return (
-    <svg class={`card ${isRed(card) ? "red" : "black"}`} viewBox="0 0 64 92" data-card={card} aria-hidden={true}>
+    <svg
+      class={`card ${isRed(card) ? "red" : "black"} suit-${card[1]!}`}
+      viewBox="0 0 64 92"
+      data-card={card}
+      aria-hidden={true}
+    >
       <rect class="paper" x="1" y="1" width="62" height="90" rx="7" />
-      <text class="rank" x="14.5" y="28" text-anchor="middle" textLength={rank === "10" ? 23 : undefined} lengthAdjust="spacingAndGlyphs">{rank}</text>
+      <text
+        class="rank"
+        x="14.5"
+        y="28"
+        text-anchor="middle"
+        textLength={rank === "10" ? 23 : undefined}
+        lengthAdjust="spacingAndGlyphs"
+      >
+        {rank}
+      </text>
       {path && <path class="pip" transform="translate(14.5 42) scale(16)" d={path} />}
       {path && <path class="pip" transform="translate(41 63) scale(34)" d={path} />}
     </svg>
@@ -31,7 +45,10 @@ export function CardBack() {
     <svg class="card back" viewBox="0 0 64 92" role="img" aria-label={t("cardBack")}>
       <rect class="paper" x="1" y="1" width="62" height="90" rx="7" />
       <rect class="weave" x="6" y="6" width="52" height="80" rx="4" />
-      <path class="weave-lines" d="M6 26 26 6M6 46 46 6M6 66 58 14M6 84 58 32M12 86 58 40M32 86 58 60M52 86 58 80M58 26 38 6M58 46 18 6M58 66 6 14M58 84 6 32M52 86 6 40M32 86 6 60M12 86 6 80" />
+      <path
+        class="weave-lines"
+        d="M6 26 26 6M6 46 46 6M6 66 58 14M6 84 58 32M12 86 58 40M32 86 58 60M52 86 58 80M58 26 38 6M58 46 18 6M58 66 6 14M58 84 6 32M52 86 6 40M32 86 6 60M12 86 6 80"
+      />
     </svg>
   );
 }
@@ -39,8 +56,17 @@ export function CardBack() {
 /** Cards in a row that overlap as far as they must; an empty label: only an ornament. */
 export function CardRow({ cards, label }: { cards: string[]; label?: string }) {
   return (
-    <span class="card-row" {...(label === "" ? { "aria-hidden": true } as const : { role: "img", "aria-label": label ?? cards.map(cardWords).join(", ") } as const)}>
-      {cards.map((card) => <span class="slot" key={card}><CardFace card={card} /></span>)}
+    <span
+      class="card-row"
+      {...(label === ""
+        ? ({ "aria-hidden": true } as const)
+        : ({ role: "img", "aria-label": label ?? cards.map(cardWords).join(", ") } as const))}
+    >
+      {cards.map((card) => (
+        <span class="slot" key={card}>
+          <CardFace card={card} />
+        </span>
+      ))}
     </span>
   );
 }

@@ -3,7 +3,15 @@ import { AgentClient } from "../../tienlen_table/wasm/client.mjs";
 import { Library, type AgentInfo, type SeatView as BaseView } from "../../tienlen_table/wasm/rounds.mjs";
 
 export type { Advice, AgentClient } from "../../tienlen_table/wasm/client.mjs";
-export type { AgentInfo, Index, Library, LoadedGame, Payment, Round, RoundData } from "../../tienlen_table/wasm/rounds.mjs";
+export type {
+  AgentInfo,
+  Index,
+  Library,
+  LoadedGame,
+  Payment,
+  Round,
+  RoundData,
+} from "../../tienlen_table/wasm/rounds.mjs";
 
 /** What a seat sees, with the facts of Tiến lên and of Thirteens; another game has neither. */
 export interface SeatView extends BaseView {
@@ -35,7 +43,8 @@ export const adviserOf = (agents: AgentInfo[]): AgentInfo | undefined =>
   agents.find(({ scores }) => scores === "probabilities") ?? agents.find(({ scores }) => scores === "points");
 
 /** Who plays for an agent that is still being loaded: the strongest one without weights. */
-export const standInOf = (agents: AgentInfo[]): string | undefined => agents.filter(({ scores }) => scores === "none").at(-1)?.name;
+export const standInOf = (agents: AgentInfo[]): string | undefined =>
+  agents.filter(({ scores }) => scores === "none").at(-1)?.name;
 
 const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;
@@ -64,7 +73,9 @@ export async function readRemark(line: string): Promise<void> {
   if (!digest || !text) return;
   try {
     const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    const bytes = await new Response(
+      new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")),
+    ).arrayBuffer();
     files.set(`${digest}.json`, Promise.resolve(new Uint8Array(bytes)));
   } catch {
     throw new Error(`# rules ${digest}: the line is damaged`);
@@ -77,7 +88,7 @@ async function load(name: string, onProgress: (bytes: number) => void, tries: nu
     if (!answer.ok || !answer.body) throw new Error(`${answer.status} ${answer.statusText}`);
     const parts: Uint8Array[] = [];
     let length = 0;
-    for (const reader = answer.body.getReader(); ; ) {
+    for (const reader = answer.body.getReader(); ;) {
       const { done, value } = await reader.read();
       if (done) break;
       parts.push(value);
@@ -87,7 +98,8 @@ async function load(name: string, onProgress: (bytes: number) => void, tries: nu
     parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
     return whole;
   } catch (error) {
-    if (tries >= RETRY.length) throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    if (tries >= RETRY.length)
+      throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     await new Promise((done) => setTimeout(done, RETRY[tries]));
     return load(name, onProgress, tries + 1);
   }
@@ -103,7 +115,10 @@ export function openLibrary(): Promise<Library> {
 }
 
 /** The engine's names of the actions of some rules, by id, and its reasons why a play is refused. */
-export interface EngineWords { actions: string[]; reasons: readonly (readonly [string, string])[] }
+export interface EngineWords {
+  actions: string[];
+  reasons: readonly (readonly [string, string])[];
+}
 export async function engineWords(rules: string, players: number): Promise<EngineWords> {
   const game = await (await openLibrary()).loadRules(rules);
   return { actions: game.actionTexts(rules, players), reasons: game.words.reasons };

@@ -15,22 +15,39 @@ export interface Judged {
   isChecked: boolean;
 }
 
-/** Losses that are checked: the largest of many estimates are too large, so each is judged again on other deals. */
+/**
+ * Losses that are checked by default: the largest of many estimates are too large, so each is judged again on other
+ * deals. What counts plays without a loss must check every one.
+ */
 const NUM_LOSSES = 3;
 
 const key = (cards: number[]): string => cards.join(",");
 
 /** The advice of a position that a played move belongs to: the same cards, or the same action. */
-export function adviceOf(advice: Advice, action: number, cards: number[]): Advice["plays"][number] | undefined {
-  return advice.plays.find((play) => key(play.cards) === key(cards)) ?? advice.plays.find((play) => play.action === action);
+export function adviceOf(
+  advice: Advice,
+  action: number,
+  cards: number[],
+): Advice["plays"][number] | undefined {
+  return (
+    advice.plays.find((play) => key(play.cards) === key(cards)) ??
+    advice.plays.find((play) => play.action === action)
+  );
 }
 
 /** Judge every decision with a choice, or those of one seat, one after the other; `report` is called after each. */
 export async function judge(
-  agents: AgentClient, round: Round, agent: string, worlds: number, signal: AbortSignal,
-  report: (found: Judged[], done: number) => void, only?: number,
+  agents: AgentClient,
+  round: Round,
+  agent: string,
+  worlds: number,
+  signal: AbortSignal,
+  report: (found: Judged[], done: number) => void,
+  only?: number,
+  numLosses = NUM_LOSSES,
 ): Promise<void> {
-  const found: Judged[] = [], decisions = round.history();
+  const found: Judged[] = [],
+    decisions = round.history();
   const judgeOne = async (turn: number, seed: number): Promise<Judged | null> => {
     const { seat, text, action, cards } = decisions[turn]!;
     if (only !== undefined && seat !== only) return null;
@@ -40,11 +57,19 @@ export async function judge(
     before.free();
     if (!isChoice) return null;
     const { plays, choice } = await agents.advise(data, agent, { worlds, seed, signal });
-    const mine = adviceOf({ plays } as Advice, action, cards), best = plays[choice];
+    const mine = adviceOf({ plays } as Advice, action, cards),
+      best = plays[choice];
     if (mine?.points == null || best?.points == null) return null;
     return {
-      turn, seat, played: text, best: best.text, points: mine.points, bestPoints: best.points,
-      loss: mine.loss!, lossHalfWidth: mine.loss_half_width!, isChecked: seed > 1,
+      turn,
+      seat,
+      played: text,
+      best: best.text,
+      points: mine.points,
+      bestPoints: best.points,
+      loss: mine.loss!,
+      lossHalfWidth: mine.loss_half_width!,
+      isChecked: seed > 1,
     };
   };
   for (let turn = 0; turn < decisions.length && !signal.aborted; turn++) {
@@ -52,7 +77,8 @@ export async function judge(
     if (one) found.push(one);
     report([...found], turn + 1);
   }
-  for (const { turn } of [...found].sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES)) {
+  const losses = found.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss);
+  for (const { turn } of losses.slice(0, numLosses)) {
     if (signal.aborted) return;
     const one = await judgeOne(turn, 2);
     if (one) found[found.findIndex((other) => other.turn === turn)] = one;
@@ -61,9 +87,18 @@ export async function judge(
 }
 
 /** Play the rest of a round by agents, one a seat. */
-export async function playOut(agents: AgentClient, round: Round, seats: string[], signal: AbortSignal, seedOf = (plays: number): number => plays): Promise<void> {
+export async function playOut(
+  agents: AgentClient,
+  round: Round,
+  seats: string[],
+  signal: AbortSignal,
+  seedOf = (plays: number): number => plays,
+): Promise<void> {
   while (!round.isOver && !signal.aborted) {
-    const choice = await agents.choose(round.data, seats[round.currentSeat]!, { seed: seedOf(round.numPlays), signal });
+    const choice = await agents.choose(round.data, seats[round.currentSeat]!, {
+      seed: seedOf(round.numPlays),
+      signal,
+    });
     round.play(round.find(choice.cards) ?? choice.action);
   }
 }

@@ -4,9 +4,10 @@ import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } fro
 import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
 import { readStored, removeStored, store, storedKeys } from "./storage.ts";
+import { Writer, type Written } from "./writer.ts";
 
 /** All of a game; what is stored. */
-export interface LocalGame {
+export interface LocalGame extends Written {
   config: TableConfig;
   rounds: RoundData[];
   roundsSeen: number;
@@ -14,24 +15,34 @@ export interface LocalGame {
   isEnded?: boolean;
   /** Plays of a stand-in, while an agent was being loaded: round, number of the play, name. */
   stoodIn?: [number, number, string][];
+  /** The number of plays of the first round that others made, before the person took the seat over. */
+  begun?: number;
   /** Once the game is over. */
   result?: TableView["result"];
 }
 const KEY = "game:"; // before the number of a game: each has a place of its own, also in another tab
 const MOST_GAMES = 200;
+const LINGER = 1500; // milliseconds in which watchers see the last play of a round before the next deal
 const PATIENCE = 3000; // milliseconds that a table waits for an agent that is being loaded; then another one plays
 
 /** A stored game; null if there is none, or if what is stored is not a game. */
 export function storedGame(id: string): LocalGame | null {
   const game = readStored(KEY + id) as Partial<LocalGame> | null;
-  const isGame = typeof game?.config?.rules === "string" && Array.isArray(game.config.seats) && Array.isArray(game.rounds);
+  const isGame =
+    typeof game?.config?.rules === "string" && Array.isArray(game.config.seats) && Array.isArray(game.rounds);
   return isGame ? (game as LocalGame) : null;
 }
 
 /** The stored games, the newest first. */
 export const storedGames = (): { id: string; game: LocalGame }[] =>
-  storedKeys(KEY).map((key) => key.slice(KEY.length)).filter((id) => /^\d+$/.test(id)).sort((a, b) => Number(b) - Number(a))
-    .flatMap((id) => { const game = storedGame(id); return game ? [{ id, game }] : []; });
+  storedKeys(KEY)
+    .map((key) => key.slice(KEY.length))
+    .filter((id) => /^\d+$/.test(id))
+    .sort((a, b) => Number(b) - Number(a))
+    .flatMap((id) => {
+      const game = storedGame(id);
+      return game ? [{ id, game }] : [];
+    });
 
 /** Store a new game; the oldest of very many go. Returns its number. */
 export function addGame(game: LocalGame): string {
@@ -63,6 +74,7 @@ export class LocalHost implements Host {
   private deadline = 0;
   private isIdle = true; // no agent is choosing
   private stoodIn: [number, number, string][];
+  private readonly writer = new Writer();
 
   constructor(
     private readonly stored: LocalGame,
@@ -100,12 +112,19 @@ export class LocalHost implements Host {
     this.adviser = adviserOf(agentsOf(library, rules, seats.length));
     this.rounds = this.stored.rounds.map((data) => game.fromData(data));
     addEventListener("storage", this.follow);
+    addEventListener("focus", this.takeOver);
     const names = [...new Set(seats)];
     this.standIn = standInOf(agentsOf(library, rules, seats.length));
-    this.files = new Map(names.flatMap((name) => { const file = game.fileOf(name, rules, seats.length); return file ? [[name, file]] : []; }));
-    this.sizes = library.index.bytes ?? {};
+    this.files = new Map(
+      names.flatMap((name) => {
+        const file = game.fileOf(name, rules, seats.length);
+        return file ? [[name, file]] : [];
+      }),
+    );
+    this.sizes = library.index.bytes;
     this.load();
-    if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
+    if (!this.rounds.length)
+      this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.changed();
   }
 
@@ -115,13 +134,18 @@ export class LocalHost implements Host {
       if (this.loaded.get(file) === 1) continue;
       this.loaded.set(file, 0);
       this.deadline = performance.now() + PATIENCE;
-      readFile(file, (bytes) => this.progress(file, Math.min(0.99, bytes / (this.sizes[file] ?? Infinity)))).then(() => {
-        this.error = "";
-        this.progress(file, 1);
-      }, (error: unknown) => {
-        this.deadline = 0;
-        this.fail(error);
-      });
+      readFile(file, (bytes) =>
+        this.progress(file, Math.min(0.99, bytes / (this.sizes[file] ?? Infinity))),
+      ).then(
+        () => {
+          this.error = "";
+          this.progress(file, 1);
+        },
+        (error: unknown) => {
+          this.deadline = 0;
+          this.fail(error);
+        },
+      );
     }
   }
   retry = (): void => {
@@ -145,13 +169,23 @@ export class LocalHost implements Host {
   }
   /** Who plays for a seat now. */
   private playerOf(seat: number): string {
-    const name = this.config.seats[seat]!, file = this.files.get(name);
-    return file && this.standIn && !this.seedOf && this.loaded.get(file) !== 1 && performance.now() >= this.deadline ? this.standIn : name;
+    const name = this.config.seats[seat]!,
+      file = this.files.get(name);
+    return file &&
+      this.standIn &&
+      !this.seedOf &&
+      this.loaded.get(file) !== 1 &&
+      performance.now() >= this.deadline
+      ? this.standIn
+      : name;
   }
 
   /** Whether the game is over: one round, or as the engine says. */
   private get isOver(): boolean {
-    return this.round.isOver && (this.isEnded || !this.config.whole_game || this.round.gameIsOver(this.config.num_rounds));
+    return (
+      this.round.isOver &&
+      (this.isEnded || !this.config.whole_game || this.round.gameIsOver(this.config.num_rounds))
+    );
   }
   private get isWaiting(): boolean {
     const finished = this.rounds.filter((round) => round.isOver).length;
@@ -160,12 +194,18 @@ export class LocalHost implements Host {
 
   private events(): GameEvent[] {
     return this.rounds.flatMap((round, number) => {
-      const found: GameEvent[] = round.history().map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
+      const found: GameEvent[] = round
+        .history()
+        .map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
       if (round.isOver) {
         const before = round.data.scores ?? round.scores.map(() => 0);
         found.push({
-          type: "round_over", round: number, places: round.places.map((place) => place ?? 0),
-          scores: round.scores.map((score, seat) => score - before[seat]!), totals: round.scores,
+          type: "round_over",
+          round: number,
+          places: round.places.map((place) => place ?? 0),
+          scores: round.scores.map((score, seat) => score - before[seat]!),
+          totals: round.scores,
+          hands: round.hands(),
           ...(round.hasPayments ? { payments: round.payments } : {}),
         });
       }
@@ -179,7 +219,7 @@ export class LocalHost implements Host {
     this.abort.abort();
     this.abort = new AbortController();
     const { config, seat } = this;
-    if (this.round.isOver && !this.isOver) this.dealNext();
+    if (this.isBetween && (this.seat !== null || this.pace === 0)) this.dealNext();
     const round = this.round;
     const isOpen = seat === null;
     const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
@@ -189,7 +229,12 @@ export class LocalHost implements Host {
       lead_at: numPlays - round.numPlays + round.leadAt,
       seats: config.seats.map((name, number) => {
         const player = this.playerOf(number);
-        return { name: player, is_person: name === PERSON, is_here: true, ...(player === name ? {} : { for: name }) };
+        return {
+          name: player,
+          is_person: name === PERSON,
+          is_here: true,
+          ...(player === name ? {} : { for: name }),
+        };
       }),
       ...this.loadingNow(),
       ...(round.hasPayments ? { balances: this.balances() } : {}),
@@ -201,7 +246,7 @@ export class LocalHost implements Host {
       rules: { name: config.rules },
       round: this.rounds.length - 1,
       events: this.events(),
-      result: this.isOver ? { scores: round.scores, winner: this.winner() } : null,
+      result: this.isOver ? this.result() : null,
       ...(isOpen ? { hands: round.hands() } : {}),
     };
     this.save();
@@ -209,55 +254,105 @@ export class LocalHost implements Host {
     this.drive();
   }
 
+  private result(): NonNullable<TableView["result"]> {
+    const { hasPayments, scores } = this.round;
+    return { scores, winner: this.winner(), ...(hasPayments ? { balances: this.balances() } : {}) };
+  }
+
   /** What each seat got in the game, less what it paid. */
   private balances(): number[] {
-    return this.config.seats.map((_, seat) => this.rounds.reduce((sum, round) => sum + round.balances[seat]!, 0));
+    return this.config.seats.map((_, seat) =>
+      this.rounds.reduce((sum, round) => sum + round.balances[seat]!, 0),
+    );
   }
   /** As Python's `Game.winner`, and of one round its first place. */
   private winner(): number | null {
-    const { whole_game, num_rounds } = this.config, { places, scores } = this.round;
-    const standing = !whole_game ? places.map((place) => -(place ?? 0)) : num_rounds != null && this.round.hasPayments ? this.balances() : scores;
+    const { whole_game, num_rounds } = this.config,
+      { places, scores } = this.round;
+    const standing = !whole_game
+      ? places.map((place) => -(place ?? 0))
+      : num_rounds != null && this.round.hasPayments
+        ? this.balances()
+        : scores;
     const best = Math.max(...standing);
     return standing.indexOf(best) === standing.lastIndexOf(best) ? standing.indexOf(best) : null;
   }
 
   private save(): void {
     const result = this.view!.result;
-    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, stoodIn: this.stoodIn, isEnded: this.isEnded, ...(result ? { result } : {}) };
-    if (this.id !== null) store(KEY + this.id, game);
+    const game: LocalGame = {
+      config: this.config,
+      rounds: this.rounds.map(({ data }) => data),
+      roundsSeen: this.roundsSeen,
+      stoodIn: this.stoodIn,
+      isEnded: this.isEnded,
+      writer: this.writer.id,
+      ...(this.stored.begun === undefined ? {} : { begun: this.stored.begun }),
+      ...(result ? { result } : {}),
+    };
+    if (this.id !== null && this.writer.isWriter) store(KEY + this.id, game);
   }
 
   /** Another tab has played on in this game. */
   private readonly follow = ({ key }: StorageEvent): void => {
     const found = this.id !== null && key === KEY + this.id ? storedGame(this.id) : null;
     if (!found || !this.game) return;
+    this.writer.follow(found);
     this.rounds = found.rounds.map((data) => this.game!.fromData(data));
     this.roundsSeen = found.roundsSeen;
     this.isEnded = found.isEnded ?? false;
     this.changed();
   };
 
+  /** The person comes back to this tab, or acts in it: it plays on and stores. */
+  private readonly takeOver = (): void => {
+    if (this.writer.isWriter || !this.view) return;
+    this.writer.take();
+    this.changed();
+  };
+
+  /** Whether a round is over and the game is not. */
+  private get isBetween(): boolean {
+    return this.round.isOver && !this.isOver;
+  }
+
   private dealNext(): void {
     const { rules, seats } = this.config;
     const last = this.round;
     const key = last.data.hands ? this.game!.newKey() : last.data.key;
-    this.rounds.push(this.game!.round({
-      rules, num_players: seats.length, key, round: last.data.round + 1, leader: last.nextLeader, scores: last.scores,
-    }));
+    this.rounds.push(
+      this.game!.round({
+        rules,
+        num_players: seats.length,
+        key,
+        round: last.data.round + 1,
+        leader: last.nextLeader,
+        scores: last.scores,
+      }),
+    );
   }
 
   private drive(): void {
     clearTimeout(this.timer);
-    if (this.pace === null || this.isOver || this.isWaiting || this.round.currentSeat === this.seat) return;
-    this.timer = window.setTimeout(() => void this.step(), this.pace);
+    if (this.pace === null || this.isOver || this.isWaiting || !this.writer.isWriter) return;
+    if (this.round.currentSeat === this.seat) return;
+    const pause = this.isBetween ? Math.max(this.pace, LINGER) : this.pace;
+    this.timer = window.setTimeout(() => void this.step(), pause);
   }
 
   /** Let the agent to act play. */
   async step(): Promise<void> {
     const { version, round } = this;
+    if (this.isBetween) {
+      this.dealNext();
+      this.changed();
+      return;
+    }
     if (this.isOver || round.currentSeat === this.seat || round.currentSeat < 0) return;
-    const wanted = this.config.seats[round.currentSeat]!, player = this.playerOf(round.currentSeat);
-    const file = this.files.get(wanted), wait = this.deadline - performance.now();
+    const wanted = this.config.seats[round.currentSeat]!,
+      player = this.playerOf(round.currentSeat);
+    const file = this.files.get(wanted),
+      wait = this.deadline - performance.now();
     if (player === wanted && file && this.loaded.get(file) !== 1 && wait > 0) {
       this.timer = window.setTimeout(() => this.changed(), wait + 10); // what is loaded by then plays
       return;
@@ -272,7 +367,8 @@ export class LocalHost implements Host {
       round.play(round.find(choice.cards) ?? choice.action);
       this.changed();
     } catch (error) {
-      if (version === this.version && !(error instanceof DOMException && error.name === "AbortError")) this.fail(error);
+      if (version === this.version && !(error instanceof DOMException && error.name === "AbortError"))
+        this.fail(error);
     } finally {
       this.isIdle = true;
     }
@@ -297,8 +393,10 @@ export class LocalHost implements Host {
   async play(text: string): Promise<void> {
     const { round } = this;
     if (this.isWaiting || round.currentSeat !== this.seat) return;
-    const legal = round.legal().find((play) => play.text === text) ?? round.find(this.ids(text ? text.split(" ") : []));
+    const legal =
+      round.legal().find((play) => play.text === text) ?? round.find(this.ids(text ? text.split(" ") : []));
     if (!legal) throw new Error("illegal");
+    this.writer.take();
     round.play(legal);
     this.changed();
   }
@@ -306,7 +404,9 @@ export class LocalHost implements Host {
   /** The round and the number of plays before the person's last play. */
   private lastDecision(): [number, number] | null {
     for (let number = this.rounds.length - 1; number >= 0; number--) {
-      const found = this.rounds[number]!.history().map(({ seat }) => seat).lastIndexOf(this.seat!);
+      const found = this.rounds[number]!.history()
+        .map(({ seat }) => seat)
+        .lastIndexOf(this.seat!);
       if (found >= 0) return [number, found];
     }
     return null;
@@ -315,6 +415,7 @@ export class LocalHost implements Host {
   async undo(): Promise<void> {
     const found = this.seat === null ? null : this.lastDecision();
     if (!found) return;
+    this.writer.take();
     const [number, plays] = found;
     this.rounds.length = number + 1;
     this.round.undo(this.round.numPlays - plays);
@@ -326,17 +427,25 @@ export class LocalHost implements Host {
   async hint(): Promise<HintPlay[]> {
     const agents = openAgents();
     const advice = await agents.advise(this.round.data, this.adviser!.name);
-    return advice.plays.map(({ text, action, probability, points, half_width }) => ({ text, id: action, probability, points, half_width }));
+    return advice.plays.map(({ text, action, probability, points, half_width }) => ({
+      text,
+      id: action,
+      probability,
+      points,
+      half_width,
+    }));
   }
 
   async next(): Promise<void> {
     if (!this.isWaiting) return;
+    this.writer.take();
     this.roundsSeen = this.rounds.filter((round) => round.isOver).length;
     this.changed();
   }
 
   /** End the game after the last round that is over. */
   async end(): Promise<void> {
+    this.writer.take();
     this.rounds = this.rounds.filter((round) => round.isOver);
     this.isEnded = true;
     this.changed();
@@ -345,17 +454,21 @@ export class LocalHost implements Host {
   async records(): Promise<string[]> {
     return this.rounds.flatMap((round, number) => {
       const plays = this.stoodIn.filter(([other]) => other === number);
-      const remark = plays.length ? [`# played by ${plays[0]![2]} for an agent that was not loaded yet: ${plays.map(([, play]) => play + 1).join(", ")}`] : [];
+      const remark = plays.length
+        ? [
+            `# played by ${plays[0]![2]} for an agent that was not loaded yet: ${plays.map(([, play]) => play + 1).join(", ")}`,
+          ]
+        : [];
       return round.isOver ? [...remark, round.record()] : [];
     });
   }
 
   close(): void {
     removeEventListener("storage", this.follow);
+    removeEventListener("focus", this.takeOver);
     this.version++;
     this.abort.abort();
     clearTimeout(this.timer);
     this.pace = null;
   }
 }
-

@@ -1,12 +1,33 @@
 /** What a table shows, wherever the game is: in the page (`local.ts`) or on a server (`remote.ts`). */
 import type { Payment, SeatView } from "./engine.ts";
 
-export interface Play { type: "play"; round: number; seat: number; id: number; text: string }
-export interface RoundOver { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] }
+export interface Play {
+  type: "play";
+  round: number;
+  seat: number;
+  id: number;
+  text: string;
+}
+export interface RoundOver {
+  type: "round_over";
+  round: number;
+  places: number[];
+  scores: number[];
+  totals: number[];
+  payments?: Payment[];
+  /** What each seat still holds: after a round all hands are open. */
+  hands?: string[];
+}
 export type GameEvent = Play | RoundOver;
 
 /** `for`: the agent that is still being loaded, for which `name` plays. */
-export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string; stand_in?: string }
+export interface SeatInfo {
+  name: string;
+  is_person: boolean;
+  is_here: boolean;
+  for?: string;
+  stand_in?: string;
+}
 
 /** The message `view` of the server, as far as the page reads it: `Session.view` of a seat, and facts about the table. */
 export interface TableView extends SeatView {
@@ -15,13 +36,18 @@ export interface TableView extends SeatView {
   /** Whether the game goes on until a player ends it. */
   has_no_end: boolean;
   waiting: boolean;
+  /** The seats that have seen the result of the round, while a table of a server waits for all who are present. */
+  ready?: number[];
+  /** Whether this seat may end a game without an end; left out: it may. */
+  can_end?: boolean;
   can_undo: boolean;
   has_hints: boolean;
   notices: string[];
   rules: { name: string };
   round: number;
   events: GameEvent[];
-  result: { scores: number[]; winner: number | null } | null;
+  /** `balances`: units, under rules with payments. */
+  result: { scores: number[]; winner: number | null; balances?: number[] } | null;
   /** The number of plays before the trick on the table. */
   lead_at: number;
   /** The part of the agents' weights that is loaded, while they are. */
@@ -31,9 +57,19 @@ export interface TableView extends SeatView {
 }
 
 /** A legal play with what an adviser says of it: its probability, or its expected points with half the width of their 95 % interval. */
-export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; half_width?: number | null }
+export interface HintPlay {
+  text: string;
+  id: number;
+  probability: number | null;
+  points?: number | null;
+  half_width?: number | null;
+}
 /** `why`: the number of the engine's reason, where the cards are not legal. */
-export interface Selection { legal: boolean; more: boolean; why: number }
+export interface Selection {
+  legal: boolean;
+  more: boolean;
+  why: number;
+}
 
 export interface TableConfig {
   rules: string;

@@ -6,12 +6,20 @@ import { say, t, words, type Words } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { messageOf, PERSON, playsOf } from "./model.ts";
 import { Waiting, type ScreenProps } from "./parts.tsx";
+import { answered, progressOf, type Progress } from "./progress.ts";
 import { readStored, store } from "./storage.ts";
 import { Table, type Coach } from "./table.tsx";
 
 /** A person against the rule-based player, from a position on. */
 const hostOf = (data: RoundData): LocalHost =>
-  new LocalHost({ config: { rules: data.rules, seats: [PERSON, "heuristic"], whole_game: false, pause: 900 }, rounds: [data], roundsSeen: 0 }, null);
+  new LocalHost(
+    {
+      config: { rules: data.rules, seats: [PERSON, "heuristic"], whole_game: false, pause: 900 },
+      rounds: [data],
+      roundsSeen: 0,
+    },
+    null,
+  );
 
 // ---------------------------------------------------------------- the lesson: small hands with one idea each
 
@@ -27,15 +35,87 @@ interface Step {
 }
 
 const STEPS: Step[] = [
-  { text: words("A 7 lies on the table. Beat it with a higher card: 3 is the lowest rank, 2 the highest. Tap the card.", "Trên bàn có lá 7. Hãy đánh một lá lớn hơn: 3 nhỏ nhất, 2 (heo) lớn nhất. Chạm vào lá bài."), hands: ["5d 9c", "7s 8d Jc"], led: ["7s", 17], goal: /^single 9/ },
-  { text: words("Of one rank the suit decides: ♠ is the lowest, then ♣, ♦ and ♥. Beat the 9♠.", "Cùng số thì so chất: ♠ nhỏ nhất, rồi ♣, ♦, ♥. Hãy chặn 9♠."), hands: ["4c 6d 9h", "9s Jc Qd"], led: ["9s", 25], goal: /^single 9/ },
-  { text: words("A pair is followed by a higher pair; a single 2 does not help here.", "Đôi phải chặn bằng đôi lớn hơn; một lá heo không chặn được."), hands: ["4c 8c 8d 2s", "5s 5h Jc Qd"], led: ["5s 5h", 61], goal: /^pair/ },
-  { text: words("Three or more ranks in a row are a run; suits do not matter. Play a higher run of three.", "Ba số liền nhau trở lên là sảnh, không cần cùng chất. Hãy đánh sảnh ba lá lớn hơn."), hands: ["4c 6d 7s 8h Kd", "3s 4d 5c Jc Qd"], led: ["3s 4d 5c", 132], goal: /^run/ },
-  { text: words("You hold nothing that beats the A♥. Pass: you stay out until this trick is over.", "Bạn không có lá nào chặn được A♥. Hãy bỏ lượt: bạn nghỉ đến hết vòng này."), hands: ["4s 6d 9c", "Jc Qd Ah"], led: ["Ah", 48], goal: /^pass/ },
-  { text: words("A 2 (heo) beats every single card. Take the trick with it.", "Heo chặn được mọi lá lẻ. Hãy dùng heo."), hands: ["4s 6d 2c", "Kd Jc Qd"], led: ["Kd", 43], goal: /^single 2/ },
-  { text: words("Only bombs chop a 2: four of a kind, or three pairs in a row. Chop the 2♥!", "Chỉ có hàng chặt được heo: tứ quý hoặc ba đôi thông. Hãy chặt 2♥!"), hands: ["4s 4c 5d 5h 6s 6d Kc", "Jc Qd 2h"], led: ["2h", 52], goal: /^double sequence/ },
-  { text: words("You lead, and the other player holds one card. Win: get rid of the pair first, then of the K.", "Bạn ra bài, người kia còn một lá. Hãy thắng: đánh đôi trước, rồi đến K."), hands: ["6s 6d Kc", "Ah"], goal: null },
-  { text: words("In the South it costs money: who chops a red 2 gets 2 units at once. Chop it with four of a kind, and look at the units.", "Ở miền Nam có ăn tiền: chặt một heo đỏ được 2 đơn vị. Hãy chặt bằng tứ quý và xem số đơn vị."), hands: ["7s 7c 7d 7h Kc", "Jc Qd 2h"], led: ["2h", 52], goal: /^quad/, rules: "south" },
+  {
+    text: words(
+      "A 7 lies on the table. Beat it with a higher card: 3 is the lowest rank, 2 the highest. Tap the card.",
+      "Trên bàn có lá 7. Hãy đánh một lá lớn hơn: 3 nhỏ nhất, 2 (heo) lớn nhất. Chạm vào lá bài.",
+    ),
+    hands: ["5d 9c", "7s 8d Jc"],
+    led: ["7s", 17],
+    goal: /^single 9/,
+  },
+  {
+    text: words(
+      "Of one rank the suit decides: ♠ is the lowest, then ♣, ♦ and ♥. Beat the 9♠.",
+      "Cùng số thì so chất: ♠ nhỏ nhất, rồi ♣, ♦, ♥. Hãy chặn 9♠.",
+    ),
+    hands: ["4c 6d 9h", "9s Jc Qd"],
+    led: ["9s", 25],
+    goal: /^single 9/,
+  },
+  {
+    text: words(
+      "A pair is followed by a higher pair; a single 2 does not help here.",
+      "Đôi phải chặn bằng đôi lớn hơn; một lá heo không chặn được.",
+    ),
+    hands: ["4c 8c 8d 2s", "5s 5h Jc Qd"],
+    led: ["5s 5h", 61],
+    goal: /^pair/,
+  },
+  {
+    text: words(
+      "Three or more ranks in a row are a run; suits do not matter. Play a higher run of three.",
+      "Ba số liền nhau trở lên là sảnh, không cần cùng chất. Hãy đánh sảnh ba lá lớn hơn.",
+    ),
+    hands: ["4c 6d 7s 8h Kd", "3s 4d 5c Jc Qd"],
+    led: ["3s 4d 5c", 132],
+    goal: /^run/,
+  },
+  {
+    text: words(
+      "You hold nothing that beats the A♥. Pass: you stay out until this trick is over.",
+      "Bạn không có lá nào chặn được A♥. Hãy bỏ lượt: bạn nghỉ đến hết vòng này.",
+    ),
+    hands: ["4s 6d 9c", "Jc Qd Ah"],
+    led: ["Ah", 48],
+    goal: /^pass/,
+  },
+  {
+    text: words(
+      "A 2 (heo) beats every single card. Take the trick with it.",
+      "Heo chặn được mọi lá lẻ. Hãy dùng heo.",
+    ),
+    hands: ["4s 6d 2c", "Kd Jc Qd"],
+    led: ["Kd", 43],
+    goal: /^single 2/,
+  },
+  {
+    text: words(
+      "Only bombs chop a 2: four of a kind, or three pairs in a row. Chop the 2♥!",
+      "Chỉ có hàng chặt được heo: tứ quý hoặc ba đôi thông. Hãy chặt 2♥!",
+    ),
+    hands: ["4s 4c 5d 5h 6s 6d Kc", "Jc Qd 2h"],
+    led: ["2h", 52],
+    goal: /^double sequence/,
+  },
+  {
+    text: words(
+      "You lead, and the other player holds one card. Win: get rid of the pair first, then of the K.",
+      "Bạn ra bài, người kia còn một lá. Hãy thắng: đánh đôi trước, rồi đến K.",
+    ),
+    hands: ["6s 6d Kc", "Ah"],
+    goal: null,
+  },
+  {
+    text: words(
+      "In the South it costs money: who chops a red 2 gets 2 units at once. Chop it with four of a kind, and look at the units.",
+      "Ở miền Nam có ăn tiền: chặt một heo đỏ được 2 đơn vị. Hãy chặt bằng tứ quý và xem số đơn vị.",
+    ),
+    hands: ["7s 7c 7d 7h Kc", "Jc Qd 2h"],
+    led: ["2h", 52],
+    goal: /^quad/,
+    rules: "south",
+  },
 ];
 
 export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
@@ -44,43 +124,86 @@ export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
   const step = STEPS[number]!;
   const host = useMemo(() => {
     const plays = step.led ? [{ action: step.led[1], cards: step.led[0] }] : [];
-    return hostOf({ rules: step.rules ?? "cardgames", num_players: 2, key: "", round: 0, leader: step.led ? 1 : 0, scores: null, hands: step.hands, plays });
+    return hostOf({
+      rules: step.rules ?? "cardgames",
+      num_players: 2,
+      key: "",
+      round: 0,
+      leader: step.led ? 1 : 0,
+      scores: null,
+      hands: step.hands,
+      plays,
+    });
   }, [number, attempt]);
 
   const coach: Coach = (view, texts) => {
     const own = playsOf(view).find(({ seat }) => seat === 0);
-    const played = own ? texts[own.id] ?? "" : null;
-    const isDone = step.goal ? played !== null && step.goal.test(played) && (!view.balances || view.balances[0]! > 0) : view.places[0] === 0;
-    const isMissed = !isDone && (step.goal ? played !== null && !step.goal.test(played) : view.places[1] === 0);
+    const played = own ? (texts[own.id] ?? "") : null;
+    const isDone = step.goal
+      ? played !== null && step.goal.test(played) && (!view.balances || view.balances[0]! > 0)
+      : view.places[0] === 0;
+    const isMissed =
+      !isDone && (step.goal ? played !== null && !step.goal.test(played) : view.places[1] === 0);
     const isLast = number === STEPS.length - 1;
     return (
       <aside class="coach" aria-label={t("lesson")}>
-        <h2>{t("lesson")} {number + 1} / {STEPS.length}</h2>
-        <p role="status">{isDone ? t(isLast ? "lessonOver" : "well") : isMissed ? `${t("notYet")} ${say(step.text)}` : say(step.text)}</p>
+        <h2>
+          {t("lesson")} {number + 1} / {STEPS.length}
+        </h2>
+        <p role="status">
+          {isDone
+            ? t(isLast ? "lessonOver" : "well")
+            : isMissed
+              ? `${t("notYet")} ${say(step.text)}`
+              : say(step.text)}
+        </p>
         <p class="actions">
-          {isMissed && <button type="button" class="main again" onClick={() => setAttempt(attempt + 1)}>{t("tryAgain")}</button>}
-          {isDone && <button type="button" class="main next" onClick={() => (isLast ? onLeave() : setNumber(number + 1))}>{t(isLast ? "newGame" : "nextStep")}</button>}
+          {isMissed && (
+            <button type="button" class="main again" onClick={() => setAttempt(attempt + 1)}>
+              {t("tryAgain")}
+            </button>
+          )}
+          {isDone && (
+            <button
+              type="button"
+              class="main next"
+              onClick={() => (isLast ? onLeave() : setNumber(number + 1))}
+            >
+              {t(isLast ? "newGame" : "nextStep")}
+            </button>
+          )}
         </p>
       </aside>
     );
   };
-  return <Table key={`${number}/${attempt}`} host={host} settings={settings} invitations={[]} isOpen={false} coach={coach} onLeave={onLeave} onSettings={onSettings} onExplore={() => {}} />;
+  return (
+    <Table
+      key={`${number}/${attempt}`}
+      host={host}
+      settings={settings}
+      invitations={[]}
+      isOpen={false}
+      coach={coach}
+      onLeave={onLeave}
+      onSettings={onSettings}
+      onExplore={() => {}}
+    />
+  );
 }
 
 // ---------------------------------------------------------------- puzzles: endgames with exactly one winning play
 
 /** A line of the file that `tienlen puzzles` has mined. */
-interface Puzzle { data: RoundData; other: string; answer: string; action: number; rating: number }
-interface Progress { rating: number; streak: number; best: number; solved: number; tried: number; seen: number[]; daily: string }
-const FRESH: Progress = { rating: 1000, streak: 0, best: 0, solved: 0, tried: 0, seen: [], daily: "" };
-const STEP = 32; // points of the rating that one puzzle can move
+interface Puzzle {
+  data: RoundData;
+  other: string;
+  answer: string;
+  action: number;
+  rating: number;
+}
 const SPREAD = 200; // how far from the own rating a puzzle may be
 
-const loadProgress = (): Progress => {
-  const found = { ...FRESH, ...(readStored("puzzles") as Partial<Progress> | null) };
-  const isRight = [found.rating, found.streak, found.best, found.solved, found.tried].every(Number.isFinite) && Array.isArray(found.seen);
-  return isRight ? found : FRESH;
-};
+const loadProgress = (): Progress => progressOf(readStored("puzzles"));
 const today = (): string => new Date().toISOString().slice(0, 10);
 const spaced = (cards: string): string => (cards === "-" ? "" : cards.match(/../g)!.join(" "));
 
@@ -90,28 +213,53 @@ function readLines(): Promise<string[]> {
     if (!answer.ok) throw new Error(`puzzles.txt: ${answer.status}`);
     return (await answer.text()).trim().split("\n");
   });
-  lines.catch(() => { lines = null; });
+  lines.catch(() => {
+    lines = null;
+  });
   return lines;
 }
 
 /** A line of the file as a position: the engine reads the table and the answer. */
 async function read(line: string): Promise<Puzzle> {
   const game = await (await openLibrary()).loadRules("cardgames");
-  const [mine, other, table, answer, rating] = line.split(" ").map((word, i) => (i < 4 ? spaced(word) : word)) as [string, string, string, string, string];
-  const start = { rules: "cardgames", num_players: 2, key: "", round: 0, leader: table ? 1 : 0, scores: null, hands: [mine, [other, table].filter(Boolean).join(" ")], plays: [] };
+  const [mine, other, table, answer, rating] = line
+    .split(" ")
+    .map((word, i) => (i < 4 ? spaced(word) : word)) as [string, string, string, string, string];
+  const start = {
+    rules: "cardgames",
+    num_players: 2,
+    key: "",
+    round: 0,
+    leader: table ? 1 : 0,
+    scores: null,
+    hands: [mine, [other, table].filter(Boolean).join(" ")],
+    plays: [],
+  };
   const round = game.fromData(start);
-  const ids = (text: string): number[] => text.split(" ").filter(Boolean).map((card) => game.cards.indexOf(card));
+  const ids = (text: string): number[] =>
+    text
+      .split(" ")
+      .filter(Boolean)
+      .map((card) => game.cards.indexOf(card));
   if (table) round.play(round.find(ids(table))!);
-  return { data: round.data, other, answer, action: answer ? round.find(ids(answer))!.action : 0, rating: Number(rating) };
+  return {
+    data: round.data,
+    other,
+    answer,
+    action: answer ? round.find(ids(answer))!.action : 0,
+    rating: Number(rating),
+  };
 }
 
 /** The number of the next puzzle: near the own rating, and not one of the last. */
 function choose(all: string[], progress: Progress): number {
-  const fits = (spread: number): number[] => all.flatMap((line, i) => {
-    const rating = Number(line.slice(line.lastIndexOf(" ")));
-    return Math.abs(rating - progress.rating) <= spread && !progress.seen.includes(i) ? [i] : [];
-  });
-  const near = fits(SPREAD), from = near.length ? near : fits(Infinity);
+  const fits = (spread: number): number[] =>
+    all.flatMap((line, i) => {
+      const rating = Number(line.slice(line.lastIndexOf(" ")));
+      return Math.abs(rating - progress.rating) <= spread && !progress.seen.includes(i) ? [i] : [];
+    });
+  const near = fits(SPREAD),
+    from = near.length ? near : fits(Infinity);
   return from[Math.floor(Math.random() * from.length)] ?? 0;
 }
 const daily = (all: string[]): number => (Math.floor(Date.now() / 86_400_000) * 7919) % all.length;
@@ -126,29 +274,36 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
 
   useEffect(() => {
     let isOld = false;
-    readLines().then(async (all) => {
-      const chosen = number ?? (wanted === "daily" ? daily(all) : /^\d+$/.test(wanted) ? Number(wanted) % all.length : choose(all, progress));
-      const found = await read(all[chosen]!);
-      if (isOld) return;
-      setNumber(chosen);
-      setPuzzle(found);
-    }).catch((problem: unknown) => setError(messageOf(problem)));
-    return () => { isOld = true; };
+    readLines()
+      .then(async (all) => {
+        const chosen =
+          number ??
+          (wanted === "daily"
+            ? daily(all)
+            : /^\d+$/.test(wanted)
+              ? (Number(wanted) + all.length - 1) % all.length
+              : choose(all, progress));
+        const found = await read(all[chosen]!);
+        if (isOld) return;
+        setNumber(chosen);
+        setPuzzle(found);
+      })
+      .catch((problem: unknown) => setError(messageOf(problem)));
+    return () => {
+      isOld = true;
+    };
   }, [number]);
 
   const host = useMemo(() => puzzle && hostOf(puzzle.data), [puzzle, attempt]);
-  if (!host || !puzzle || number === null) return <Waiting text={`${t("loading")}…`} error={error} onLeave={onLeave} />;
+  if (!host || !puzzle || number === null)
+    return <Waiting text={`${t("loading")}…`} error={error} onLeave={onLeave} />;
 
   const judge = (isRight: boolean): void => {
     if (isJudged) return;
     setJudged(true);
-    const expected = 1 / (1 + 10 ** ((puzzle.rating - progress.rating) / 400));
-    const streak = isRight ? progress.streak + 1 : 0;
-    const next: Progress = {
-      rating: Math.round(progress.rating + STEP * (Number(isRight) - expected)), streak, best: Math.max(streak, progress.best),
-      solved: progress.solved + Number(isRight), tried: progress.tried + 1, seen: [...progress.seen, number].slice(-500),
-      daily: wanted === "daily" ? today() : progress.daily,
-    };
+    const day = wanted === "daily" ? today() : "";
+    // Another tab may have rated it, too.
+    const next = answered(loadProgress(), number, puzzle.rating, isRight, day);
     store("puzzles", next);
     setProgress(next);
   };
@@ -165,17 +320,49 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     if (own && !isJudged) setTimeout(() => judge(isRight));
     return (
       <aside class="coach" aria-label={t("puzzle", number + 1)}>
-        <h2>{wanted === "daily" ? `${t("dailyPuzzle")} · ` : ""}{t("puzzle", number + 1)} <small>{t("rated", puzzle.rating)}</small></h2>
+        <h2>
+          {wanted === "daily" ? `${t("dailyPuzzle")} · ` : ""}
+          {t("puzzle", number + 1)} <small>{t("rated", puzzle.rating)}</small>
+        </h2>
         <p role="status">{own ? t(isRight ? "puzzleRight" : "puzzleWrong") : t("puzzleTask")}</p>
-        <p class="known"><span>{t("otherHolds")}</span> <CardRow cards={puzzle.other.split(" ")} /></p>
-        {own && <p class="known"><span>{t("answer")}</span> <PlayText text={puzzle.answer} /></p>}
-        <p class="quiet">{t("yourRating", progress.rating)} · {t("streak", progress.streak, progress.best)} · {t("solvedOf", progress.solved, progress.tried)}</p>
-        {own && <p class="actions">
-          {!isRight && <button type="button" class="again" onClick={() => setAttempt(attempt + 1)}>{t("tryAgain")}</button>}
-          <button type="button" class="main next" onClick={next}>{t("nextPuzzle")}</button>
-        </p>}
+        <p class="known">
+          <span>{t("otherHolds")}</span> <CardRow cards={puzzle.other.split(" ")} />
+        </p>
+        {own && (
+          <p class="known">
+            <span>{t("answer")}</span> <PlayText text={puzzle.answer} />
+          </p>
+        )}
+        <p class="quiet">
+          {t("yourRating", progress.rating)} · {t("streak", progress.streak, progress.best)} ·{" "}
+          {t("solvedOf", progress.solved, progress.tried)}
+        </p>
+        {own && (
+          <p class="actions">
+            {!isRight && (
+              <button type="button" class="again" onClick={() => setAttempt(attempt + 1)}>
+                {t("tryAgain")}
+              </button>
+            )}
+            <button type="button" class="main next" onClick={next}>
+              {t("nextPuzzle")}
+            </button>
+          </p>
+        )}
       </aside>
     );
   };
-  return <Table key={`${number}/${attempt}`} host={host} settings={settings} invitations={[]} isOpen={false} coach={coach} onLeave={onLeave} onSettings={onSettings} onExplore={() => {}} />;
+  return (
+    <Table
+      key={`${number}/${attempt}`}
+      host={host}
+      settings={settings}
+      invitations={[]}
+      isOpen={false}
+      coach={coach}
+      onLeave={onLeave}
+      onSettings={onSettings}
+      onExplore={() => {}}
+    />
+  );
 }

@@ -1,12 +1,20 @@
 /** A game on the server: one WebSocket, joined again whenever it is lost. */
 import { t } from "./i18n.ts";
 import { loadSettings } from "./parts.tsx";
-import { readStored, removeStored, store } from "./storage.ts";
+import { removeStored, store, storedText } from "./storage.ts";
 import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 
 /** `address`: of the server in the network; empty: only this machine reaches it. */
-export interface Welcome { type: "welcome"; agents: string[]; rules: string[]; address: string }
-interface SeatToken { token: string; seat: number | null }
+export interface Welcome {
+  type: "welcome";
+  agents: string[];
+  rules: string[];
+  address: string;
+}
+interface SeatToken {
+  token: string;
+  seat: number | null;
+}
 type Answer = { type: string; id?: number | null } & Record<string, unknown>;
 type Wanted = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
@@ -22,7 +30,7 @@ const address = (): string => {
 let given = "";
 export const joinToken = (): string => {
   given = new URLSearchParams(location.hash.slice(1)).get("join") ?? given;
-  return given || String(readStored("join") ?? "");
+  return given || storedText("join");
 };
 const letIn = (): void => {
   if (given) store("join", given);
@@ -30,7 +38,10 @@ const letIn = (): void => {
 
 /** An answer of the server that is an error, in the reader's words where the page has them. */
 class ServerError extends Error {
-  constructor(readonly code: unknown, message: unknown) {
+  constructor(
+    readonly code: unknown,
+    message: unknown,
+  ) {
     super(code === "token" ? t("noSeat") : code === "join" ? t("noToken") : String(message));
   }
 }
@@ -38,10 +49,12 @@ class ServerError extends Error {
 /** Ask a server for its agents and rules; null where the page has no server. A `ServerError`: it refuses the page. */
 export async function findServer(): Promise<Welcome | null> {
   if (!("server" in document.documentElement.dataset)) return null; // a static host
-  const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch((error: unknown) => {
-    if (error instanceof ServerError) throw error;
-    return null;
-  });
+  const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch(
+    (error: unknown) => {
+      if (error instanceof ServerError) throw error;
+      return null;
+    },
+  );
   return answer as Welcome | null;
 }
 
@@ -57,7 +70,8 @@ function once(message: Record<string, unknown>, wanted: string): Promise<Answer>
     const socket = new WebSocket(address());
     const timer = setTimeout(() => socket.close(), 20_000);
     socket.onopen = () => {
-      if (message["type"] !== "hello") socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
+      if (message["type"] !== "hello")
+        socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
       socket.send(JSON.stringify(message));
     };
     socket.onmessage = ({ data }) => {
@@ -68,7 +82,10 @@ function once(message: Record<string, unknown>, wanted: string): Promise<Answer>
       else return;
       socket.close();
     };
-    socket.onclose = () => (clearTimeout(timer), reject(new Error("no server")));
+    socket.onclose = () => {
+      clearTimeout(timer);
+      reject(new Error("no server"));
+    };
   });
 }
 
@@ -94,7 +111,14 @@ export class RemoteHost implements Host {
     const socket = (this.socket = new WebSocket(address()));
     socket.onopen = () => {
       socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
-      socket.send(JSON.stringify({ type: "join", token: this.token, since: this.events.length, name: loadSettings().name }));
+      socket.send(
+        JSON.stringify({
+          type: "join",
+          token: this.token,
+          since: this.events.length,
+          name: loadSettings().name,
+        }),
+      );
       if (this.pending) this.send({ type: "play", ...this.pending });
     };
     socket.onmessage = ({ data }) => this.read(JSON.parse(String(data)) as Answer);
@@ -116,7 +140,10 @@ export class RemoteHost implements Host {
       if (this.pending && view.turn > this.pending.turn) this.pending = null;
       this.isLost = false;
       this.tries = 0;
-      if (view.seat !== null && this.view.seats.length) this.view.result ? removeStored("server") : store("server", this.token);
+      if (view.seat !== null && this.view.seats.length) {
+        if (this.view.result) removeStored("server");
+        else store("server", this.token);
+      }
       this.onChange();
       return;
     }
@@ -151,7 +178,11 @@ export class RemoteHost implements Host {
 
   async select(cards: string[]): Promise<Selection> {
     const answer = await this.ask({ type: "select", turn: this.view?.turn ?? 0, cards: cards.join(" ") });
-    return { legal: Boolean(answer["legal"]), more: Boolean(answer["more"]), why: Number(answer["why"] ?? -1) };
+    return {
+      legal: Boolean(answer["legal"]),
+      more: Boolean(answer["more"]),
+      why: Number(answer["why"] ?? -1),
+    };
   }
 
   play(text: string): Promise<void> {
@@ -173,7 +204,9 @@ export class RemoteHost implements Host {
     return answer["plays"] as HintPlay[];
   }
 
-  again = (): void => { this.send({ type: "again" }); };
+  again = (): void => {
+    this.send({ type: "again" });
+  };
 
   async next(): Promise<void> {
     this.send({ type: "next" });

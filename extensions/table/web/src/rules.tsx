@@ -6,37 +6,78 @@ import { decimal, rulesWords, say, t, words, type Words } from "./i18n.ts";
 import { Dialog } from "./parts.tsx";
 
 const RANKS = "3456789TJQKA2";
-interface Line { text: Words; cards?: string[][] }
+interface Line {
+  text: Words;
+  cards?: string[][];
+}
 type About = Record<string, unknown>;
 
 /** Cards of a shape such as "2x3", from a rank on. */
 function picture(shape: string, from = 2, suits = "scdh"): string[] {
   const [width, length] = shape.split("x").map(Number) as [number, number];
-  return Array.from({ length }, (_, i) => [...suits.slice(0, width)].map((suit) => RANKS[from + i]! + suit)).flat();
+  return Array.from({ length }, (_, i) =>
+    Array.from(suits.slice(0, width)).map((suit) => RANKS[from + i]! + suit),
+  ).flat();
 }
 const TWOS = ["2c", "2h", "2d", "2s"];
 
 /** One line a preset, for the first screen. */
 const PRESETS: Record<string, Words> = {
-  cardgames: words("The game of cardgames.io: 3, 2, 1, 0 points a round, to 10 points.", "Luật của cardgames.io: mỗi ván 3, 2, 1, 0 điểm, đến 10 điểm."),
-  mobile: words("As cardgames.io, but longer bombs than needed do not chop.", "Như cardgames.io, nhưng hàng dài hơn mức cần thì không chặt được."),
-  foicica: words("Runs from two cards; a suited run binds the trick; a chopped 2 costs the rest of the trick.", "Sảnh từ hai lá; sảnh đồng chất buộc cả vòng; heo bị chặt thì mất lượt trong vòng đó."),
-  pagat: words("As pagat.com describes it: runs may end in a 2.", "Theo pagat.com: sảnh được kết thúc bằng heo."),
-  south: words("Tiến lên miền Nam: money for places, 2s and chops; instant wins.", "Tiến lên miền Nam: ăn tiền theo hạng, thối heo, chặt heo; có tới trắng."),
-  south_count: words("South, cards counted: the first ends the round, and each card left costs.", "Miền Nam đếm lá: có người hết bài là hết ván, mỗi lá còn lại mất tiền."),
-  south_winner: words("South, the first takes a fixed stake from all others.", "Miền Nam, nhất ăn tất: người về nhất ăn tiền bàn của mọi người."),
-  north: words("Tiến lên miền Bắc: suits bind, no round may end on a 2, cards are counted.", "Tiến lên miền Bắc: đánh theo chất, không được về bằng heo, đếm lá."),
-  bga: words("The game of Board Game Arena: bombs may be played after a pass.", "Luật của Board Game Arena: bỏ lượt rồi vẫn được chặt."),
-  thirteens: words("A game of tricks for two to seven: follow the suit, win cards, meld them.", "Trò ăn vòng cho hai đến bảy người: theo chất, ăn bài, hạ phỏm."),
+  cardgames: words(
+    "The game of cardgames.io: 3, 2, 1, 0 points a round, to 10 points.",
+    "Luật của cardgames.io: mỗi ván 3, 2, 1, 0 điểm, đến 10 điểm.",
+  ),
+  mobile: words(
+    "As cardgames.io, but longer bombs than needed do not chop.",
+    "Như cardgames.io, nhưng hàng dài hơn mức cần thì không chặt được.",
+  ),
+  foicica: words(
+    "Runs from two cards; a suited run binds the trick; a chopped 2 costs the rest of the trick.",
+    "Sảnh từ hai lá; sảnh đồng chất buộc cả vòng; heo bị chặt thì mất lượt trong vòng đó.",
+  ),
+  pagat: words(
+    "As pagat.com describes it: runs may end in a 2.",
+    "Theo pagat.com: sảnh được kết thúc bằng heo.",
+  ),
+  south: words(
+    "Tiến lên miền Nam: money for places, 2s and chops; instant wins.",
+    "Tiến lên miền Nam: ăn tiền theo hạng, thối heo, chặt heo; có tới trắng.",
+  ),
+  south_count: words(
+    "South, cards counted: the first ends the round, and each card left costs.",
+    "Miền Nam đếm lá: có người hết bài là hết ván, mỗi lá còn lại mất tiền.",
+  ),
+  south_winner: words(
+    "South, the first takes a fixed stake from all others.",
+    "Miền Nam, nhất ăn tất: người về nhất ăn tiền bàn của mọi người.",
+  ),
+  north: words(
+    "Tiến lên miền Bắc: suits bind, no round may end on a 2, cards are counted.",
+    "Tiến lên miền Bắc: đánh theo chất, không được về bằng heo, đếm lá.",
+  ),
+  bga: words(
+    "The game of Board Game Arena: bombs may be played after a pass.",
+    "Luật của Board Game Arena: bỏ lượt rồi vẫn được chặt.",
+  ),
+  thirteens: words(
+    "A game of tricks for two to seven: follow the suit, win cards, meld them.",
+    "Trò ăn vòng cho hai đến bảy người: theo chất, ăn bài, hạ phỏm.",
+  ),
 };
 export const presetWords = (rules: string): string => {
-  const name = Object.keys(PRESETS).filter((begin) => rules.startsWith(begin)).at(-1);
+  const name = Object.keys(PRESETS)
+    .filter((begin) => rules.startsWith(begin))
+    .at(-1);
   return PRESETS[rules] ? say(PRESETS[rules]) : name ? say(PRESETS[name]!) : "";
 };
 
 const WINS: Record<string, Words> = {
-  dragon: words("a run from 3 to ace", "sảnh rồng (3 đến A)"), four_twos: words("four 2s", "tứ quý heo"), six_pairs: words("six pairs", "sáu đôi"),
-  five_pair_run: words("five pairs in a row", "năm đôi thông"), one_colour: words("all cards of one colour", "đồng màu"), four_threes: words("four 3s", "tứ quý ba"),
+  dragon: words("a run from 3 to ace", "sảnh rồng (3 đến A)"),
+  four_twos: words("four 2s", "tứ quý heo"),
+  six_pairs: words("six pairs", "sáu đôi"),
+  five_pair_run: words("five pairs in a row", "năm đôi thông"),
+  one_colour: words("all cards of one colour", "đồng màu"),
+  four_threes: words("four 3s", "tứ quý ba"),
 };
 
 /** The lines of the rules of Tiến lên. */
@@ -49,61 +90,245 @@ function linesOf(about: About, players: number): Line[] {
   const each = amount("cards_each") || 13;
   const sets = numbers("set_run_min");
   const found: (Line | false)[] = [
-    { text: words(`${players} players, ${each} cards each. Get rid of all your cards first.`, `${players} người, mỗi người ${each} lá. Ai hết bài trước thì thắng.`) },
-    { text: words("3 is the lowest rank, 2 the highest. Of one rank: ♠ ♣ ♦ ♥.", "3 nhỏ nhất, 2 (heo) lớn nhất. Cùng số: ♠ ♣ ♦ ♥."), cards: [["3s", "3c", "3d", "3h"], ["Ah", "2s", "2c", "2d", "2h"]] },
-    { text: is("opening_play", "alone") ? words("The 3♠ alone opens.", "3♠ đánh lẻ mở ván.")
-      : is("opening_play", "free") ? words("Who holds the 3♠ leads, with any play.", "Ai có 3♠ được ra bài, đánh gì cũng được.")
-      : words(is("opening", "every") ? "Who holds the lowest card leads each round with a play that has it." : "Who holds the lowest card leads the first round with a play that has it; later the winner leads.",
-        is("opening", "every") ? "Mỗi ván ai có lá nhỏ nhất ra bài, phải có lá đó." : "Ván đầu ai có lá nhỏ nhất ra bài, phải có lá đó; các ván sau người về nhất ra bài."), cards: [["3s"]] },
-    { text: words("You may play: a card, a pair, three or four of a kind ...", "Có thể đánh: lá lẻ, đôi, sám cô, tứ quý ..."), cards: [["9d"], bound ? ["7s", "7c"] : ["7s", "7h"], ["8s", "8c", "8d"]] },
-    amount("run_min") > 0 && { text: words(`... a run of ${amount("run_min")} or more cards${bound ? " of one suit" : ""} ...`, `... sảnh từ ${amount("run_min")} lá${bound ? " cùng chất" : ""} ...`), cards: [bound ? ["5c", "6c", "7c"] : ["5s", "6d", "7c"].slice(0, Math.max(2, amount("run_min")))] },
-    sets[0]! > 0 && { text: words(`... ${sets[0]} or more pairs in a row.`, `... từ ${sets[0]} đôi thông.`), cards: [picture(`2x${sets[0]}`)] },
-    { text: is("twos_in", "none") ? words("No run contains a 2.", "Sảnh không có heo.") : words("A run may end in a 2.", "Sảnh được kết thúc bằng heo.") },
-    { text: bound ? words("Follow with the same kind and number, in its suit or colour, and a higher top card. A 2 beats any suit.", "Đánh chặn cùng loại, cùng số lá, cùng chất hoặc cùng màu và lớn hơn. Heo chặn được mọi chất.")
-      : words("Follow with the same kind and as many cards, and a higher top card; or pass.", "Đánh chặn cùng loại, cùng số lá và lá cao nhất lớn hơn; hoặc bỏ lượt."), cards: bound ? [["9c"], ["Kc"]] : [["6s", "6d"], ["6c", "6h"]] },
-    about["flush_lock"] === true && { text: words("On a run led in one suit only runs in one suit may follow.", "Ra sảnh đồng chất thì phải chặn bằng sảnh đồng chất.") },
-    { text: about["pass_lock"] === true ? words("Who passes stays out until the trick is over. All pass: the last to play leads.", "Bỏ lượt là nghỉ đến hết vòng. Mọi người bỏ lượt thì người đánh cuối ra bài.")
-      : words("Who passes may play again in the same trick.", "Bỏ lượt rồi vẫn được đánh lại trong vòng đó.") },
-    shapes("rejoin").length > 0 && { text: words("After a pass these may still be played:", "Bỏ lượt rồi vẫn được chặt bằng:"), cards: shapes("rejoin").map((shape) => picture(shape)) },
-    ...(about["chops"] as [number, string[]][] | undefined ?? []).map(([n, bombs]): Line => ({
-      text: words(n === 1 ? "Bombs that chop a 2:" : `Bombs that chop ${n} 2s:`, n === 1 ? "Chặt một heo:" : `Chặt ${n} heo:`), cards: [TWOS.slice(0, n), ...bombs.map((shape) => picture(shape))],
+    {
+      text: words(
+        `${players} players, ${each} cards each. Get rid of all your cards first.`,
+        `${players} người, mỗi người ${each} lá. Ai hết bài trước thì thắng.`,
+      ),
+    },
+    {
+      text: words(
+        "3 is the lowest rank, 2 the highest. Of one rank: ♠ ♣ ♦ ♥.",
+        "3 nhỏ nhất, 2 (heo) lớn nhất. Cùng số: ♠ ♣ ♦ ♥.",
+      ),
+      cards: [
+        ["3s", "3c", "3d", "3h"],
+        ["Ah", "2s", "2c", "2d", "2h"],
+      ],
+    },
+    {
+      text: is("opening_play", "alone")
+        ? words("The 3♠ alone opens.", "3♠ đánh lẻ mở ván.")
+        : is("opening_play", "free")
+          ? words("Who holds the 3♠ leads, with any play.", "Ai có 3♠ được ra bài, đánh gì cũng được.")
+          : words(
+              is("opening", "every")
+                ? "Who holds the lowest card leads each round with a play that has it."
+                : "Who holds the lowest card leads the first round with a play that has it; later the winner leads.",
+              is("opening", "every")
+                ? "Mỗi ván ai có lá nhỏ nhất ra bài, phải có lá đó."
+                : "Ván đầu ai có lá nhỏ nhất ra bài, phải có lá đó; các ván sau người về nhất ra bài.",
+            ),
+      cards: [["3s"]],
+    },
+    {
+      text: words(
+        "You may play: a card, a pair, three or four of a kind ...",
+        "Có thể đánh: lá lẻ, đôi, sám cô, tứ quý ...",
+      ),
+      cards: [["9d"], bound ? ["7s", "7c"] : ["7s", "7h"], ["8s", "8c", "8d"]],
+    },
+    amount("run_min") > 0 && {
+      text: words(
+        `... a run of ${amount("run_min")} or more cards${bound ? " of one suit" : ""} ...`,
+        `... sảnh từ ${amount("run_min")} lá${bound ? " cùng chất" : ""} ...`,
+      ),
+      cards: [bound ? ["5c", "6c", "7c"] : ["5s", "6d", "7c"].slice(0, Math.max(2, amount("run_min")))],
+    },
+    sets[0]! > 0 && {
+      text: words(`... ${sets[0]} or more pairs in a row.`, `... từ ${sets[0]} đôi thông.`),
+      cards: [picture(`2x${sets[0]}`)],
+    },
+    {
+      text: is("twos_in", "none")
+        ? words("No run contains a 2.", "Sảnh không có heo.")
+        : words("A run may end in a 2.", "Sảnh được kết thúc bằng heo."),
+    },
+    {
+      text: bound
+        ? words(
+            "Follow with the same kind and number, in its suit or colour, and a higher top card. A 2 beats any suit.",
+            "Đánh chặn cùng loại, cùng số lá, cùng chất hoặc cùng màu và lớn hơn. Heo chặn được mọi chất.",
+          )
+        : words(
+            "Follow with the same kind and as many cards, and a higher top card; or pass.",
+            "Đánh chặn cùng loại, cùng số lá và lá cao nhất lớn hơn; hoặc bỏ lượt.",
+          ),
+      cards: bound
+        ? [["9c"], ["Kc"]]
+        : [
+            ["6s", "6d"],
+            ["6c", "6h"],
+          ],
+    },
+    about["flush_lock"] === true && {
+      text: words(
+        "On a run led in one suit only runs in one suit may follow.",
+        "Ra sảnh đồng chất thì phải chặn bằng sảnh đồng chất.",
+      ),
+    },
+    {
+      text:
+        about["pass_lock"] === true
+          ? words(
+              "Who passes stays out until the trick is over. All pass: the last to play leads.",
+              "Bỏ lượt là nghỉ đến hết vòng. Mọi người bỏ lượt thì người đánh cuối ra bài.",
+            )
+          : words(
+              "Who passes may play again in the same trick.",
+              "Bỏ lượt rồi vẫn được đánh lại trong vòng đó.",
+            ),
+    },
+    shapes("rejoin").length > 0 && {
+      text: words("After a pass these may still be played:", "Bỏ lượt rồi vẫn được chặt bằng:"),
+      cards: shapes("rejoin").map((shape) => picture(shape)),
+    },
+    ...((about["chops"] as [number, string[]][] | undefined) ?? []).map(([n, bombs]): Line => ({
+      text: words(
+        n === 1 ? "Bombs that chop a 2:" : `Bombs that chop ${n} 2s:`,
+        n === 1 ? "Chặt một heo:" : `Chặt ${n} heo:`,
+      ),
+      cards: [TWOS.slice(0, n), ...bombs.map((shape) => picture(shape))],
     })),
-    shapes("ladder").length > 1 && { text: words("Of bombs, a later one beats an earlier one:", "Hàng sau chặt hàng trước:"), cards: shapes("ladder").filter((shape) => shape[0] !== "1" || shape === "1x5").slice(0, 4).map((shape) => picture(shape)) },
-    shapes("instant_wins").length > 0 && { text: words(`Instant win: ${shapes("instant_wins").map((name) => WINS[name]?.en ?? name).join(", ")}.`, `Tới trắng: ${shapes("instant_wins").map((name) => WINS[name]?.vi ?? name).join(", ")}.`) },
-    is("last_two", "ends") && { text: words("Who goes out with a 2 is last, and pays.", "Về bằng heo thì đứng bét và đền.") },
-    is("last_card_duty", "highest") && { text: words("Before a player with one card left, a single must be your highest.", "Người kế báo một lá: đánh lẻ thì phải đánh lá lớn nhất.") },
-    is("last_card_duty", "pays") && { text: words("A low single before a player with one card left: if that player goes out, you pay for all.", "Người kế báo một lá mà đánh lá nhỏ để họ về thì đền cả làng.") },
-    { text: is("round_end", "first") ? words("The round ends when the first player is out.", "Có người hết bài là hết ván.") : words("The others play on for the places.", "Những người còn lại đánh tiếp để tranh hạng.") },
-    amount("target") > 0 && { text: words(`Points of the places: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. A game goes to ${amount("target")}.`, `Điểm các hạng: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. Chơi đến ${amount("target")} điểm.`) },
-    numbers("pay_places").some(Boolean) && { text: words(`The last pays the first ${numbers("pay_places")[0]} units, the third the second ${numbers("pay_places")[1]}.`, `Bét trả nhất ${numbers("pay_places")[0]}, ba trả nhì ${numbers("pay_places")[1]} đơn vị.`) },
-    amount("pay_first") > 0 && { text: words(`All others pay the first ${amount("pay_first")} units.`, `Mọi người trả người nhất ${amount("pay_first")} đơn vị.`) },
-    amount("pay_card") > 0 && { text: words(`Each card left costs ${amount("pay_card")}.`, `Mỗi lá còn lại mất ${amount("pay_card")}.`) },
-    numbers("pay_chop_twos").some(Boolean) && { text: words(`A chopped black 2 costs ${numbers("pay_chop_twos")[0]}, a red one ${numbers("pay_chop_twos")[1]}; in hand at the end ${numbers("pay_held_twos").join(" and ")}.`, `Heo đen bị chặt mất ${numbers("pay_chop_twos")[0]}, heo đỏ ${numbers("pay_chop_twos")[1]}; thối heo mất ${numbers("pay_held_twos").join(" và ")}.`), cards: [["2s"], ["2h"]] },
-    amount("pay_cong") > 0 && { text: words(`Who has played no card when the first goes out is cóng and pays ${decimal(amount("pay_cong"), 0)}.`, `Chưa đánh được lá nào khi có người về nhất là cóng, mất ${decimal(amount("pay_cong"), 0)}.`) },
+    shapes("ladder").length > 1 && {
+      text: words("Of bombs, a later one beats an earlier one:", "Hàng sau chặt hàng trước:"),
+      cards: shapes("ladder")
+        .filter((shape) => shape[0] !== "1" || shape === "1x5")
+        .slice(0, 4)
+        .map((shape) => picture(shape)),
+    },
+    shapes("instant_wins").length > 0 && {
+      text: words(
+        `Instant win: ${shapes("instant_wins")
+          .map((name) => WINS[name]?.en ?? name)
+          .join(", ")}.`,
+        `Tới trắng: ${shapes("instant_wins")
+          .map((name) => WINS[name]?.vi ?? name)
+          .join(", ")}.`,
+      ),
+    },
+    is("last_two", "ends") && {
+      text: words("Who goes out with a 2 is last, and pays.", "Về bằng heo thì đứng bét và đền."),
+    },
+    is("last_card_duty", "highest") && {
+      text: words(
+        "Before a player with one card left, a single must be your highest.",
+        "Người kế báo một lá: đánh lẻ thì phải đánh lá lớn nhất.",
+      ),
+    },
+    is("last_card_duty", "pays") && {
+      text: words(
+        "A low single before a player with one card left: if that player goes out, you pay for all.",
+        "Người kế báo một lá mà đánh lá nhỏ để họ về thì đền cả làng.",
+      ),
+    },
+    {
+      text: is("round_end", "first")
+        ? words("The round ends when the first player is out.", "Có người hết bài là hết ván.")
+        : words("The others play on for the places.", "Những người còn lại đánh tiếp để tranh hạng."),
+    },
+    amount("target") > 0 && {
+      text: words(
+        `Points of the places: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. A game goes to ${amount("target")}.`,
+        `Điểm các hạng: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. Chơi đến ${amount("target")} điểm.`,
+      ),
+    },
+    numbers("pay_places").some(Boolean) && {
+      text: words(
+        `The last pays the first ${numbers("pay_places")[0]} units, the third the second ${numbers("pay_places")[1]}.`,
+        `Bét trả nhất ${numbers("pay_places")[0]}, ba trả nhì ${numbers("pay_places")[1]} đơn vị.`,
+      ),
+    },
+    amount("pay_first") > 0 && {
+      text: words(
+        `All others pay the first ${amount("pay_first")} units.`,
+        `Mọi người trả người nhất ${amount("pay_first")} đơn vị.`,
+      ),
+    },
+    amount("pay_card") > 0 && {
+      text: words(`Each card left costs ${amount("pay_card")}.`, `Mỗi lá còn lại mất ${amount("pay_card")}.`),
+    },
+    numbers("pay_chop_twos").some(Boolean) && {
+      text: words(
+        `A chopped black 2 costs ${numbers("pay_chop_twos")[0]}, a red one ${numbers("pay_chop_twos")[1]}; in hand at the end ${numbers("pay_held_twos").join(" and ")}.`,
+        `Heo đen bị chặt mất ${numbers("pay_chop_twos")[0]}, heo đỏ ${numbers("pay_chop_twos")[1]}; thối heo mất ${numbers("pay_held_twos").join(" và ")}.`,
+      ),
+      cards: [["2s"], ["2h"]],
+    },
+    amount("pay_cong") > 0 && {
+      text: words(
+        `Who has played no card when the first goes out is cóng and pays ${decimal(amount("pay_cong"), 0)}.`,
+        `Chưa đánh được lá nào khi có người về nhất là cóng, mất ${decimal(amount("pay_cong"), 0)}.`,
+      ),
+    },
   ];
   return found.filter((line) => line !== false);
 }
 
 const THIRTEENS: Line[] = [
-  { text: words("A trick is one card of each player. Follow the suit that was led if you can.", "Mỗi vòng mỗi người đánh một lá. Phải theo chất nếu có.") },
-  { text: words("The highest card of that suit takes the trick, and its player leads next.", "Lá cao nhất của chất đó ăn vòng và ra bài tiếp."), cards: [["7c", "Kc", "9c"]] },
+  {
+    text: words(
+      "A trick is one card of each player. Follow the suit that was led if you can.",
+      "Mỗi vòng mỗi người đánh một lá. Phải theo chất nếu có.",
+    ),
+  },
+  {
+    text: words(
+      "The highest card of that suit takes the trick, and its player leads next.",
+      "Lá cao nhất của chất đó ăn vòng và ra bài tiếp.",
+    ),
+    cards: [["7c", "Kc", "9c"]],
+  },
   { text: words("Melds of cards that you have taken bring points.", "Hạ phỏm từ các lá đã ăn để lấy điểm.") },
 ];
 
-export function RulesDialog({ rules, players, onClose }: { rules: string; players: number; onClose: () => void }) {
+export function RulesDialog({
+  rules,
+  players,
+  onClose,
+}: {
+  rules: string;
+  players: number;
+  onClose: () => void;
+}) {
   const [lines, setLines] = useState<Line[]>([]);
   useEffect(() => {
-    void openLibrary().then((library) => library.loadRules(rules)).then((game) =>
-      setLines(game.name === "tienlen" ? linesOf(game.about(rules, players), players) : THIRTEENS), () => {});
+    void openLibrary()
+      .then((library) => library.loadRules(rules))
+      .then(
+        (game) =>
+          setLines(game.name === "tienlen" ? linesOf(game.about(rules, players), players) : THIRTEENS),
+        () => {},
+      );
   }, [rules, players]);
   const docs = document.documentElement.dataset["docs"];
   return (
     <Dialog title={`${t("rules")}: ${rulesWords(rules)}`} onClose={onClose}>
       <p>{presetWords(rules)}</p>
-      <ul class="rule-list">{lines.map(({ text, cards }, i) => (
-        <li key={i}><span>{say(text)}</span>{cards && <span class="pictures">{cards.map((one) => <CardRow key={one.join()} cards={one} />)}</span>}</li>
-      ))}</ul>
-      {docs && <p class="actions"><a href={`${docs}rules/index.html`} target="_blank" rel="noopener">{t("allRules")}</a> <a href={`${docs}table.html`} target="_blank" rel="noopener">{t("aboutTable")}</a></p>}
+      <ul class="rule-list">
+        {lines.map(({ text, cards }, i) => (
+          <li key={i}>
+            <span>{say(text)}</span>
+            {cards && (
+              <span class="pictures">
+                {cards.map((one) => (
+                  <CardRow key={one.join()} cards={one} />
+                ))}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {docs && (
+        <p class="actions">
+          <a href={`${docs}rules/index.html`} target="_blank" rel="noopener">
+            {t("allRules")}
+          </a>{" "}
+          <a href={`${docs}table.html`} target="_blank" rel="noopener">
+            {t("aboutTable")}
+          </a>
+        </p>
+      )}
     </Dialog>
   );
 }

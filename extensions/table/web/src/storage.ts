@@ -10,6 +10,12 @@ export function readStored(key: string): unknown {
   }
 }
 
+/** The text that is stored under a key; "" if there is none. */
+export const storedText = (key: string): string => {
+  const found = readStored(key);
+  return typeof found === "string" ? found : "";
+};
+
 export function store(key: string, value: unknown): void {
   const text = JSON.stringify(value);
   try {

@@ -4,15 +4,47 @@ import qrcode from "qrcode-generator";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardFace, CardRow, PlayText } from "./cards.tsx";
 import { engineWords, type EngineWords } from "./engine.ts";
-import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, kindOf, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
+import {
+  agentWords,
+  cardsSigns,
+  cardsWords,
+  cardWords,
+  causeWords,
+  comboWords,
+  countText,
+  decimal,
+  estimateText,
+  namedPlay,
+  placeText,
+  pointsText,
+  refusalWords,
+  rulesWords,
+  signed,
+  suitWords,
+  t,
+  unitsText,
+} from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { cardsOf, isCards, PERSON, playsOf, type HintPlay, type Host, type RoundOver, type SeatInfo, type TableView } from "./model.ts";
-import { Dialog, Pace, playSound, useKeys, useNarrow, Waiting, type Settings } from "./parts.tsx";
+import {
+  cardsOf,
+  isCards,
+  PERSON,
+  playsOf,
+  type HintPlay,
+  type Host,
+  type RoundOver,
+  type SeatInfo,
+  type TableView,
+} from "./model.ts";
+import { clipboard, Dialog, Pace, playSound, useKeys, useNarrow, Waiting, type Settings } from "./parts.tsx";
+import { Presses } from "./press.ts";
 import { RulesDialog } from "./rules.tsx";
+import { endedRound, isChop, numberOnTable, shownView } from "./shown.ts";
 
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
 const DOUBLE_TAP = 400; // milliseconds
+const LINGER = 1500; // milliseconds in which the last play of a round is seen before its result
 const DRAG = 10; // pixels that make a drag of a tap
 type Sorting = "rank" | "suit" | "own";
 
@@ -20,7 +52,8 @@ const rankOf = (card: string): number => RANKS.indexOf(card[0]!);
 const suitOf = (card: string): number => SUITS.indexOf(card[1]!);
 /** The hand in the chosen order; only how it is held, not what beats what. */
 function arranged(cards: string[], sorting: Sorting, own: string[]): string[] {
-  if (sorting === "own") return [...own.filter((card) => cards.includes(card)), ...cards.filter((card) => !own.includes(card))];
+  if (sorting === "own")
+    return [...own.filter((card) => cards.includes(card)), ...cards.filter((card) => !own.includes(card))];
   const by = sorting === "rank" ? [rankOf, suitOf] : [suitOf, rankOf];
   return [...cards].sort((a, b) => by[0]!(a) - by[0]!(b) || by[1]!(a) - by[1]!(b));
 }
@@ -38,60 +71,96 @@ const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => 
 function playsOfTrick(view: TableView | null): (string | null)[] {
   if (!view) return [];
   if (view.trick !== undefined) {
-    const trick = cardsOf(view.trick), count = view.seats.length;
+    const trick = cardsOf(view.trick),
+      count = view.seats.length;
     return view.seats.map((_, seat) => trick[(seat - (view.leader ?? 0) + count) % count] ?? null);
   }
   const shown: (string | null)[] = view.seats.map((_, seat) => (view.passed?.includes(seat) ? "" : null));
-  for (const play of playsOf(view).slice(view.lead_at)) if (play.round === view.round) shown[play.seat] = play.text;
+  for (const play of playsOf(view).slice(view.lead_at))
+    if (play.round === view.round) shown[play.seat] = play.text;
   if (view.owner != null) shown[view.owner] = view.table ?? "";
   return shown;
-}
-
-/** Whether the last play chops: within a trick only a bomb has another kind, or another number of cards. */
-function isChop(view: TableView, texts: string[]): boolean {
-  const plays = playsOf(view).slice(view.lead_at);
-  return new Set(plays.filter(({ text, round }) => text && round === view.round).map(({ id, text }) => kindOf(texts[id] ?? "") + cardsOf(text).length)).size > 1;
 }
 
 /** The engine's names of the actions, once they are loaded; a table on a server has no engine in the page yet. */
 function useEngineWords(view: TableView | null): EngineWords {
   const [texts, setTexts] = useState<EngineWords>({ actions: [], reasons: [] });
-  const rules = view?.rules.name, players = view?.seats.length;
+  const rules = view?.rules.name,
+    players = view?.seats.length;
   useEffect(() => {
     let isOld = false;
-    if (rules && players) engineWords(rules, players).then((found) => isOld || setTexts(found), () => {});
-    return () => { isOld = true; };
+    if (rules && players)
+      engineWords(rules, players).then(
+        (found) => isOld || setTexts(found),
+        () => {},
+      );
+    return () => {
+      isOld = true;
+    };
   }, [rules, players]);
   return texts;
 }
 
 /** What a seat has in the game: units where something is paid, and otherwise points. */
-const standing = (view: TableView, seat: number): string => (view.balances ? unitsText(view.balances[seat]!) : pointsText(view.scores[seat]!));
+const standing = (view: TableView, seat: number): string =>
+  view.balances ? unitsText(view.balances[seat]!) : pointsText(view.scores[seat]!);
 
-function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: number; you: number | null; shown: string | null | undefined; place: string }) {
+function Opponent({
+  view,
+  seat,
+  you,
+  shown,
+  place,
+}: {
+  view: TableView;
+  seat: number;
+  you: number | null;
+  shown: string | null | undefined;
+  place: string;
+}) {
   const info = view.seats[seat]!;
   const isTurn = view.current_seat === seat && !view.waiting && !view.result;
   const out = view.places[seat];
   const name = nameOf(seat, view.seats, you);
   return (
-    <section class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`} aria-label={name}>
+    <section
+      class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`}
+      aria-label={name}
+    >
       <p class="who">
         <b>{name}</b> <span class="score">{standing(view, seat)}</span>
-        {view.tricks && <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>}
+        {view.tricks && (
+          <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>
+        )}
         {info.for && <span class="score">{t("standsIn", agentWords(info.for))}</span>}
-        {!info.is_here && <span class="badge">{info.stand_in ? `${t("away")}: ${agentWords(info.stand_in)}` : t("away")}</span>}
+        {!info.is_here && (
+          <span class="badge">
+            {info.stand_in ? `${t("away")}: ${agentWords(info.stand_in)}` : t("away")}
+          </span>
+        )}
       </p>
-      {view.hands
-        ? <CardRow cards={arranged(cardsOf(view.hands[seat]!), "rank", [])} />
-        : out != null ? null : <p class="held" aria-label={countText(view.counts[seat]!)}>
-            <span class="backs" aria-hidden="true">{Array.from({ length: Math.min(view.counts[seat]!, 5) }, (_, i) => <CardBack key={i} />)}</span>
-            <span class="count">{view.counts[seat]}</span>
-          </p>}
+      {view.hands ? (
+        <CardRow cards={arranged(cardsOf(view.hands[seat]!), "rank", [])} />
+      ) : out != null ? null : (
+        <p class="held" role="img" aria-label={countText(view.counts[seat]!)}>
+          <span class="backs" aria-hidden="true">
+            {Array.from({ length: Math.min(view.counts[seat]!, 5) }, (_, i) => (
+              <CardBack key={i} />
+            ))}
+          </span>
+          <span class="count">{view.counts[seat]}</span>
+        </p>
+      )}
       <p class="did">
-        {out != null ? <span class="badge place">{placeText(out)}</span>
-          : shown === "" ? <span class="badge">{t("passed")}</span>
-          : shown && seat !== view.owner ? <PlayText text={shown} />
-          : isTurn && !info.is_person ? <span class="thinking">{t("thinking")}…</span> : null}
+        {out != null ? (
+          <span class="badge place">{placeText(out)}</span>
+        ) : shown === "" ? (
+          <span class="badge">{t("passed")}</span>
+        ) : shown && seat !== view.owner ? (
+          <PlayText text={shown} />
+        ) : isTurn && !info.is_person ? (
+          <span class="thinking">{t("thinking")}…</span>
+        ) : null}
       </p>
     </section>
   );
@@ -104,14 +173,33 @@ function Trick({ view, you }: { view: TableView; you: number | null }) {
   const cards = cardsOf(pile || trick);
   return (
     <section class="centre" aria-label={t("table")}>
-      {cards.length > 0 && <div class="on-table" key={view.turn} data-cards={cards.join(" ")}><CardRow cards={cards} /></div>}
+      {cards.length > 0 && (
+        <div class="on-table" key={numberOnTable(view)} data-cards={cards.join(" ")}>
+          <CardRow cards={cards} />
+        </div>
+      )}
       <p class="owner">
-        {pile ? t("toMeld", name(seat ?? 0)) : trick ? winner != null && t("ahead", name(winner))
-          : seat === null ? t("emptyTable") : seat === you ? t("leadCard") : t("leads", name(seat))}
+        {pile
+          ? t("toMeld", name(seat ?? 0))
+          : trick
+            ? winner != null && t("ahead", name(winner))
+            : seat === null
+              ? t("emptyTable")
+              : seat === you
+                ? t("leadCard")
+                : t("leads", name(seat))}
       </p>
       {view.starter && <p class="must">{t("starter", suitWords(view.starter))}</p>}
-      {view.aside && !pile && <p class="must side"><CardRow cards={cardsOf(view.aside)} /> {t("aside")}</p>}
-      {!cards.length && last_winner != null && <p class="must side"><CardRow cards={cardsOf(last_pile)} /> {t("took", name(last_winner))}</p>}
+      {view.aside && !pile && (
+        <p class="must side">
+          <CardRow cards={cardsOf(view.aside)} /> {t("aside")}
+        </p>
+      )}
+      {!cards.length && last_winner != null && (
+        <p class="must side">
+          <CardRow cards={cardsOf(last_pile)} /> {t("took", name(last_winner))}
+        </p>
+      )}
     </section>
   );
 }
@@ -123,18 +211,43 @@ function Centre({ view, you, chops }: { view: TableView; you: number | null; cho
   const leader = view.current_seat;
   return (
     <section class="centre" aria-label={t("table")}>
-      {cards.length
-        ? <>
-            <div class={`on-table ${chops ? "chop" : ""}`} key={`${view.turn}${view.table}`} data-cards={cards.join(" ")}>{chops && <p class="badge">{t("chopNow")}</p>}<CardRow cards={cards} /></div>
-            {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
-          </>
-        : <p class="owner">{leader === null ? t("emptyTable") : leader === you ? (view.legal.join() === "declare" ? t("mustDeclare") : t("youLead")) : t("leads", nameOf(leader, view.seats, you))}</p>}
+      {cards.length ? (
+        <>
+          <div
+            class={`on-table ${chops ? "chop" : ""}`}
+            key={`${numberOnTable(view)}${view.table}`}
+            data-cards={cards.join(" ")}
+          >
+            {chops && <p class="badge">{t("chopNow")}</p>}
+            <CardRow cards={cards} />
+          </div>
+          {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
+        </>
+      ) : (
+        <p class="owner">
+          {leader === null
+            ? t("emptyTable")
+            : leader === you
+              ? view.legal.join() === "declare"
+                ? t("mustDeclare")
+                : t("youLead")
+              : t("leads", nameOf(leader, view.seats, you))}
+        </p>
+      )}
       {view.must && <p class="must">{t("must", cardWords(view.must))}</p>}
     </section>
   );
 }
 
-function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (text: string) => void; onClose: () => void }) {
+function HintPanel({
+  plays,
+  onPick,
+  onClose,
+}: {
+  plays: HintPlay[];
+  onPick: (text: string) => void;
+  onClose: () => void;
+}) {
   const valueOf = (play: HintPlay): number => play.probability ?? play.points ?? 0;
   const best = [...plays].sort((a, b) => valueOf(b) - valueOf(a)).slice(0, 6);
   const title = plays[0]?.probability == null ? t("hintSearch") : t("hintTitle");
@@ -145,98 +258,246 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
         {best.map((play) => (
           <li key={play.id}>
             <button type="button" onClick={() => onPick(play.text)}>
-              {play.probability !== null && <span class="bar-back"><span class="bar" ref={(bar) => { if (bar) bar.style.width = `${100 * play.probability!}%`; }} /></span>}
-              <span class="what"><PlayText text={play.text} /></span>
-              {play.probability !== null
-                ? <span class="percent">{decimal(100 * play.probability, play.probability < 0.1 ? 1 : 0)} %</span>
-                : <span class="points">{estimateText(play.points ?? 0, play.half_width)}</span>}
+              {play.probability !== null && (
+                <span class="bar-back">
+                  <span
+                    class="bar"
+                    ref={(bar) => {
+                      if (bar) bar.style.width = `${100 * play.probability!}%`;
+                    }}
+                  />
+                </span>
+              )}
+              <span class="what">
+                <PlayText text={play.text} />
+              </span>
+              {play.probability !== null ? (
+                <span class="percent">
+                  {decimal(100 * play.probability, play.probability < 0.1 ? 1 : 0)} %
+                </span>
+              ) : (
+                <span class="points">{estimateText(play.points ?? 0, play.half_width)}</span>
+              )}
             </button>
           </li>
         ))}
       </ol>
-      <button type="button" class="quiet" onClick={onClose}>{t("close")}</button>
+      <button type="button" class="quiet" onClick={onClose}>
+        {t("close")}
+      </button>
     </aside>
   );
 }
 
-function RoundResult({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onLearn?: (() => void) | undefined; onNext: () => void; onEnd: () => void; onLook: () => void; onNew: () => void }) {
-  const rounds = view.events.filter((event) => event.type === "round_over"), over = rounds.at(-1);
+interface ResultProps {
+  view: TableView;
+  you: number | null;
+  onAgain?: (() => void) | undefined;
+  onLearn?: (() => void) | undefined;
+  onNext: () => void;
+  onEnd: () => void;
+  onLook: () => void;
+  onNew: () => void;
+}
+
+/** What can be done after a round, or after the game. */
+function ResultActions({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn }: ResultProps) {
+  const isReady = you !== null && (view.ready ?? []).includes(you);
+  return (
+    <p class="actions">
+      <button type="button" onClick={onLook}>
+        {t("openExplorer")}
+      </button>
+      {view.result && onLearn && (
+        <button type="button" class="learn" onClick={onLearn}>
+          {t("learn")}
+        </button>
+      )}
+      {view.result && onAgain && (
+        <button type="button" class="rematch" onClick={onAgain}>
+          {t("rematch")}
+        </button>
+      )}
+      {!view.result && view.has_no_end && view.can_end !== false && (
+        <button type="button" class="end" onClick={onEnd}>
+          {t("endGame")}
+        </button>
+      )}
+      {view.result ? (
+        <button type="button" class="main" onClick={onNew} autofocus>
+          {t("newGame")}
+        </button>
+      ) : (
+        <button type="button" class="main next" onClick={onNext} disabled={isReady} autofocus>
+          {t(isReady ? "waitsForOthers" : "nextRound")}
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** The result of the last round; with `onClose` it is looked at again. */
+function RoundResult({ view, you, onClose, ...rest }: ResultProps & { onClose?: () => void }) {
+  const rounds = view.events.filter((event) => event.type === "round_over"),
+    over = rounds.at(-1);
   if (!over) return null;
-  const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
+  const byPlace = (a: number, b: number): number =>
+    over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
   // The result of a round is its places, that of a game of several rounds its totals.
   const isGame = Boolean(view.result) && over.round > 0;
   const totals = view.balances ?? over.totals;
-  const order = view.seats.map((_, seat) => seat).sort((a, b) => (isGame ? totals[b]! - totals[a]! : 0) || byPlace(a, b));
+  const order = view.seats
+    .map((_, seat) => seat)
+    .sort((a, b) => (isGame ? totals[b]! - totals[a]! : 0) || byPlace(a, b));
   const winner = view.result?.winner;
   const name = (seat: number): string => nameOf(seat, view.seats, you);
   const { payments } = over;
-  const gain = (round: RoundOver, seat: number): number => round.payments
-    ? round.payments.reduce((sum, { payer, payee, amount }) => sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0), 0)
-    : round.scores[seat]!;
+  const gain = (round: RoundOver, seat: number): number =>
+    round.payments
+      ? round.payments.reduce(
+          (sum, { payer, payee, amount }) =>
+            sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0),
+          0,
+        )
+      : round.scores[seat]!;
   const title = view.result
-    ? (winner == null ? t("gameOver") : winner === you ? t("youWin") : t("winner", nameOf(winner, view.seats, you)))
+    ? winner == null
+      ? t("gameOver")
+      : winner === you
+        ? t("youWin")
+        : t("winner", nameOf(winner, view.seats, you))
     : t("roundOver", over.round + 1);
   return (
-    <Dialog title={title}>
+    <Dialog title={title} {...(onClose ? { onClose } : {})}>
       <table class="scores">
-        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th><th scope="col">{payments ? t("paid") : t("score")}</th>{(!payments || rounds.length > 1) && <th scope="col">{t("total")}</th>}</tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">{isGame ? t("lastRound") : t("place")}</th>
+            <th scope="col">{t("players")}</th>
+            <th scope="col">{payments ? t("paid") : t("score")}</th>
+            {(!payments || rounds.length > 1) && <th scope="col">{t("total")}</th>}
+          </tr>
+        </thead>
         <tbody>
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
-              <td>{placeText(over.places[seat]!)}</td><th scope="row">{nameOf(seat, view.seats, you)}</th>
-              <td class={payments ? "paid" : ""}>{signed(gain(over, seat))}</td>{(!payments || rounds.length > 1) && <td>{payments ? signed(totals[seat]!) : totals[seat]}</td>}
+              <td>{placeText(over.places[seat]!)}</td>
+              <th scope="row">{nameOf(seat, view.seats, you)}</th>
+              <td class={payments ? "paid" : ""}>{signed(gain(over, seat))}</td>
+              {(!payments || rounds.length > 1) && <td>{payments ? signed(totals[seat]!) : totals[seat]}</td>}
             </tr>
           ))}
         </tbody>
       </table>
       {payments && payments.length > 0 && (
-        <ul class="payments">{payments.map((one, i) => <li key={i}>{t("pays", name(one.payer), name(one.payee), one.amount, causeWords(one.cause))}</li>)}</ul>
+        <ul class="payments">
+          {payments.map((one, i) => (
+            <li key={i}>{t("pays", name(one.payer), name(one.payee), one.amount, causeWords(one.cause))}</li>
+          ))}
+        </ul>
       )}
       {rounds.length > 1 && (
         <details class="sheet">
           <summary>{t("allRounds")}</summary>
           <table>
-            <thead><tr><th scope="col">{t("roundNumber")}</th>{view.seats.map((_, seat) => <th scope="col" key={seat}>{name(seat)}</th>)}</tr></thead>
-            <tbody>{rounds.map((round) => <tr key={round.round}><th scope="row">{round.round + 1}</th>{view.seats.map((_, seat) => <td key={seat}>{signed(gain(round, seat))}</td>)}</tr>)}</tbody>
-            <tfoot><tr><th scope="row">{t("total")}</th>{totals.map((total, seat) => <td key={seat}>{payments ? signed(total) : total}</td>)}</tr></tfoot>
+            <thead>
+              <tr>
+                <th scope="col">{t("roundNumber")}</th>
+                {view.seats.map((_, seat) => (
+                  <th scope="col" key={seat}>
+                    {name(seat)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rounds.map((round) => (
+                <tr key={round.round}>
+                  <th scope="row">{round.round + 1}</th>
+                  {view.seats.map((_, seat) => (
+                    <td key={seat}>{signed(gain(round, seat))}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+            <tfoot>
+              <tr>
+                <th scope="row">{t("total")}</th>
+                {totals.map((total, seat) => (
+                  <td key={seat}>{payments ? signed(total) : total}</td>
+                ))}
+              </tr>
+            </tfoot>
           </table>
         </details>
       )}
-      {!view.result && view.current_seat !== null && <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
-      <p class="actions">
-        <button type="button" onClick={onLook}>{t("openExplorer")}</button>
-        {view.result && onLearn && <button type="button" class="learn" onClick={onLearn}>{t("learn")}</button>}
-        {view.result && onAgain && <button type="button" class="rematch" onClick={onAgain}>{t("rematch")}</button>}
-        {!view.result && view.has_no_end && <button type="button" class="end" onClick={onEnd}>{t("endGame")}</button>}
-        {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
-          : <button type="button" class="main next" onClick={onNext} autofocus>{t("nextRound")}</button>}
-      </p>
+      {view.waiting && view.current_seat !== null && (
+        <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>
+      )}
+      {onClose ? null : <ResultActions view={view} you={you} {...rest} />}
     </Dialog>
   );
 }
 
 /** A play in words: with signs of the cards for the eye, in words for the ear. */
-const playWords = (name: string, text: string, action: string, write: (cards: string[]) => string): string => {
+const playWords = (
+  name: string,
+  text: string,
+  action: string,
+  write: (cards: string[]) => string,
+): string => {
   if (!text) return t("passes", name);
   if (isCards(text)) {
     const cards = cardsOf(text);
     const combo = comboWords(action, cards);
     return t("played", name, combo ? `${combo}: ${write(cards)}` : write(cards));
   }
-  return text === "declare" ? t("declares", name) : text === "end" ? t("meldsNothing", name) : t("melds", name, namedPlay(text));
+  return text === "declare"
+    ? t("declares", name)
+    : text === "end"
+      ? t("meldsNothing", name)
+      : t("melds", name, namedPlay(text));
 };
 
 /** What happened last, for the line above the hand and for screen readers. */
-function lastWords(view: TableView, you: number | null, texts: string[], write: (cards: string[]) => string): string {
+function lastWords(
+  view: TableView,
+  you: number | null,
+  texts: string[],
+  write: (cards: string[]) => string,
+): string {
   const last = playsOf(view).at(-1);
   const words: string[] = [];
   if (last?.round === view.round) {
     const name = nameOf(last.seat, view.seats, you);
-    words.push((isChop(view, texts) ? `${t("chopNow")} ` : "") + playWords(name, last.text, texts[last.id] ?? "", write));
+    words.push(
+      (isChop(view, texts) ? `${t("chopNow")} ` : "") +
+        playWords(name, last.text, texts[last.id] ?? "", write),
+    );
   }
+  const over = endedRound(view);
+  if (over) words.push(t("roundOver", over.round + 1));
   if (view.current_seat !== null && !view.waiting)
-    words.push(view.current_seat === you ? (view.legal.join() === "" ? t("nothingBeats") : t("yourTurn")) : t("turnOf", nameOf(view.current_seat, view.seats, you)));
+    words.push(
+      view.current_seat === you
+        ? view.legal.join() === ""
+          ? t("nothingBeats")
+          : t("yourTurn")
+        : t("turnOf", nameOf(view.current_seat, view.seats, you)),
+    );
   return words.join(". ");
+}
+
+/** Whether something has been so for a time. */
+function useLater(isSo: boolean, delay: number): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    setOver(false);
+    if (!isSo || !delay) return;
+    const timer = setTimeout(() => setOver(true), delay);
+    return () => clearTimeout(timer);
+  }, [isSo, delay]);
+  return isSo && (isOver || !delay);
 }
 
 interface HandProps {
@@ -246,7 +507,10 @@ interface HandProps {
   rows: number;
   /** The cards that can be played, where the others are dimmed; null: none is. */
   playable: ReadonlySet<string> | null;
-  onToggle: (card: string) => void;
+  /** The number of the turn, -1 where it is not one's own. */
+  turn: number;
+  /** `mayPlay`: the press began in this turn. */
+  onToggle: (card: string, mayPlay: boolean) => void;
   onOrder: (cards: string[]) => void;
 }
 
@@ -258,15 +522,19 @@ function moveFocus(by: number): void {
 }
 
 /** The own hand: select by click, tap or keyboard; drag to rearrange. */
-function Hand({ cards, selected, isTurn, rows, playable, onToggle, onOrder }: HandProps) {
+function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder }: HandProps) {
+  const presses = useRef(new Presses());
   const drag = useRef<{ card: string; x: number; y: number; isMoved: boolean } | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
   const perRow = Math.ceil(cards.length / rows);
   const lines = Array.from({ length: Math.ceil(cards.length / Math.max(1, perRow)) }, (_, i) =>
-    cards.slice(i * perRow, (i + 1) * perRow));
+    cards.slice(i * perRow, (i + 1) * perRow),
+  );
 
   const over = (x: number, y: number): string | undefined =>
-    document.elementsFromPoint(x, y).map((element) => element.closest<HTMLElement>(".hand .hold")?.dataset["card"])
+    document
+      .elementsFromPoint(x, y)
+      .map((element) => element.closest<HTMLElement>(".hand .hold")?.dataset["card"])
       .find((card) => card && card !== drag.current?.card);
 
   const move = (event: PointerEvent): void => {
@@ -285,21 +553,39 @@ function Hand({ cards, selected, isTurn, rows, playable, onToggle, onOrder }: Ha
   const end = (): void => setDragged(null);
 
   return (
-    <div class={`hand ${isTurn ? "turn" : ""}`} role="group" aria-label={t("yourHand")} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+    <div
+      class={`hand ${isTurn ? "turn" : ""}`}
+      role="group"
+      aria-label={t("yourHand")}
+      onPointerMove={move}
+      onPointerUp={end}
+      onPointerCancel={end}
+    >
       {lines.map((line, number) => (
         <div class="hand-row" key={number} style={`--n:${perRow}`}>
           {line.map((card) => (
             <button
-              type="button" key={card} data-card={card} class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""} ${playable && !playable.has(card) ? "dim" : ""}`}
-              aria-pressed={selected.has(card)} aria-label={cardWords(card)}
+              type="button"
+              key={card}
+              data-card={card}
+              class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""} ${playable && !playable.has(card) ? "dim" : ""}`}
+              aria-pressed={selected.has(card)}
+              aria-label={cardWords(card)}
+              onKeyDown={(event) => {
+                if (event.repeat || (event.key !== " " && event.key !== "Enter")) return;
+                presses.current.begin(card, turn);
+              }}
               onPointerDown={(event) => {
                 drag.current = { card, x: event.clientX, y: event.clientY, isMoved: false };
-                if (event.pointerType === "touch") (event.target as Element).releasePointerCapture?.(event.pointerId);
+                presses.current.begin(card, turn);
+                if (event.pointerType === "touch")
+                  (event.target as Element).releasePointerCapture(event.pointerId);
               }}
-              onClick={() => {
+              onClick={(event) => {
                 const wasDragged = drag.current?.isMoved && drag.current.card === card;
                 drag.current = null;
-                if (!wasDragged) onToggle(card);
+                const { counts, mayPlay } = presses.current.end(card, turn, event.detail);
+                if (counts && !wasDragged) onToggle(card, mayPlay);
               }}
             >
               <CardFace card={card} />
@@ -318,14 +604,28 @@ function Invitation({ seat, link }: { seat: number; link: string }) {
     const code = qrcode(0, "M");
     code.addData(link);
     code.make();
-    const n = code.getModuleCount(), all = Array.from({ length: n }, (_, i) => i);
-    return { n, d: all.flatMap((y) => all.filter((x) => code.isDark(y, x)).map((x) => `M${x} ${y}h1v1h-1z`)).join("") };
+    const n = code.getModuleCount(),
+      all = Array.from({ length: n }, (_, i) => i);
+    return {
+      n,
+      d: all.flatMap((y) => all.filter((x) => code.isDark(y, x)).map((x) => `M${x} ${y}h1v1h-1z`)).join(""),
+    };
   }, [link]);
   return (
     <li>
-      <b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a>
-      <svg class="qr" viewBox={`-4 -4 ${path.n + 8} ${path.n + 8}`} role="img" aria-label={t("qrCode")}><rect x="-4" y="-4" width={path.n + 8} height={path.n + 8} fill="#fff" /><path d={path.d} fill="#000" /></svg>
-      {navigator.clipboard && <button type="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>{isCopied ? t("copied") : t("copy")}</button>}
+      <b>{t("seat", seat + 1)}</b>{" "}
+      <a href={link} target="_blank" rel="noopener">
+        {link}
+      </a>
+      <svg class="qr" viewBox={`-4 -4 ${path.n + 8} ${path.n + 8}`} role="img" aria-label={t("qrCode")}>
+        <rect x="-4" y="-4" width={path.n + 8} height={path.n + 8} fill="#fff" />
+        <path d={path.d} fill="#000" />
+      </svg>
+      {clipboard && (
+        <button type="button" onClick={() => void clipboard?.writeText(link).then(() => setCopied(true))}>
+          {isCopied ? t("copied") : t("copy")}
+        </button>
+      )}
     </li>
   );
 }
@@ -347,7 +647,17 @@ interface Props {
   onExplore: (records: string[]) => void;
 }
 
-export function Table({ coach, host, settings, invitations, isOpen, onLeave, onLearn, onSettings, onExplore }: Props) {
+export function Table({
+  coach,
+  host,
+  settings,
+  invitations,
+  isOpen,
+  onLeave,
+  onLearn,
+  onSettings,
+  onExplore,
+}: Props) {
   const [, redraw] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>("rank");
@@ -357,20 +667,26 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   const [canPlay, setCanPlay] = useState(false);
   const [isInviting, setInviting] = useState(true);
   const [isReading, setReading] = useState(false);
+  const [isLooking, setLooking] = useState(false);
   const [pace, setPace] = useState(settings.pause);
   const [isStopped, setStopped] = useState(false);
   const isNarrow = useNarrow();
   const lastTap = useRef(0);
+  const lastSorting = useRef<"rank" | "suit">("rank");
   const asked = useRef(0);
   const refused = useRef(-1); // the reason why what is selected is not legal
 
   useEffect(() => {
     host.onChange = () => redraw((n) => n + 1);
     redraw((n) => n + 1);
-    return () => { host.onChange = () => {}; };
+    return () => {
+      host.onChange = () => {};
+    };
   }, [host]);
 
-  const { view } = host;
+  const view = useMemo(() => host.view && shownView(host.view), [host.view]);
+  const isEnded = view !== null && (view.waiting || (view.result !== null && view.events.length > 0));
+  const isResultShown = useLater(isEnded, settings.pause && LINGER);
   const trick = playsOfTrick(view);
   const { actions: texts, reasons } = useEngineWords(view);
   const chops = view !== null && isChop(view, texts);
@@ -384,59 +700,90 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   const isByCard = view?.trick !== undefined && isTurn && !named.length;
 
   // The selection belongs to the cards that are held; a question about it to the position.
-  useEffect(() => setSelected((old) => new Set([...old].filter((card) => cards.includes(card)))), [view?.hand]);
+  useEffect(
+    () => setSelected((old) => new Set([...old].filter((card) => cards.includes(card)))),
+    [view?.hand],
+  );
+  // A new deal is held as the buttons say, with no card raised: the order of a drag was that of another hand.
+  useLayoutEffect(() => {
+    setSelected(new Set());
+    setOwn([]);
+    setSorting((old) => (old === "own" ? lastSorting.current : old));
+  }, [view?.round]);
+  useEffect(() => {
+    if (host instanceof LocalHost && you !== null && !coach) host.setPace(settings.pause);
+  }, [host, settings.pause]);
   useEffect(() => setHints(null), [view?.turn]);
 
   const whyNot = (): string => {
     const onTable = cardsOf(view?.table ?? "");
     const action = (view ? playsOf(view) : []).filter(({ text }) => text !== "").at(-1)?.id ?? 0;
-    return refusalWords(refused.current, reasons, onTable.length ? texts[action] ?? "" : "", onTable, view?.must ?? "");
+    return refusalWords(
+      refused.current,
+      reasons,
+      onTable.length ? (texts[action] ?? "") : "",
+      onTable,
+      view?.must ?? "",
+    );
   };
-  const play = useCallback((text: string) => {
-    setNotice("");
-    host.play(text).then(() => setSelected(new Set()), () => setNotice(t("notLegal")));
-  }, [host]);
+  const play = useCallback(
+    (text: string) => {
+      setNotice("");
+      host.play(text).then(
+        () => setSelected(new Set()),
+        () => setNotice(t("notLegal")),
+      );
+    },
+    [host],
+  );
 
   // Cards that were selected before the turn wait for another tap: the table has changed since.
-  const check = useCallback((next: ReadonlySet<string>, mayPlay = true) => {
-    const number = ++asked.current;
-    setCanPlay(false);
-    if (!isTurn || !next.size) return;
-    // Cards of the text in the order of the deck, as the record writes them.
-    const text = [...next].sort((a, b) => rankOf(a) - rankOf(b) || suitOf(a) - suitOf(b));
-    host.select(text).then(
-      ({ legal, more, why }) => {
-        if (number !== asked.current) return;
-        refused.current = why;
-        if (!legal && !more) setNotice(whyNot());
-        if (legal && !more && mayPlay) play(text.join(" "));
-        else setCanPlay(legal);
-      },
-      () => {},
-    );
-  }, [host, isTurn, play, reasons]);
+  const check = useCallback(
+    (next: ReadonlySet<string>, mayPlay = true) => {
+      const number = ++asked.current;
+      setCanPlay(false);
+      if (!isTurn || !next.size) return;
+      // Cards of the text in the order of the deck, as the record writes them.
+      const text = [...next].sort((a, b) => rankOf(a) - rankOf(b) || suitOf(a) - suitOf(b));
+      host.select(text).then(
+        ({ legal, more, why }) => {
+          if (number !== asked.current) return;
+          refused.current = why;
+          if (!legal && !more) setNotice(whyNot());
+          if (legal && !more && mayPlay) play(text.join(" "));
+          else setCanPlay(legal);
+        },
+        () => {},
+      );
+    },
+    [host, isTurn, play, reasons],
+  );
   // A layout effect runs before any tap of the turn. A later one would drop the answer about a card tapped before it.
-  useLayoutEffect(() => check(selected, false), [isTurn]);
+  useLayoutEffect(() => check(selected, false), [isTurn, view?.turn]);
 
-  const toggle = (card: string): void => {
+  const toggle = (card: string, mayPlay = true): void => {
     setNotice("");
     const next = new Set(selected);
     if (!next.delete(card)) next.add(card);
     setSelected(next);
-    check(next);
+    check(next, mayPlay);
   };
   const playSelected = (): void => {
     if (isTurn && chosen.length && canPlay) play(arranged(chosen, "rank", []).join(" "));
     else if (isTurn && chosen.length) setNotice(whyNot());
   };
-  const pass = (): void => { if (canPass) play(""); };
+  const pass = (): void => {
+    if (canPass) play("");
+  };
   const hint = (): void => {
     if (!isTurn || coach) return;
-    if (hints) return setHints(null);
-    host.hint().then(setHints, () => setNotice(t("hintNone")));
+    if (hints) setHints(null);
+    else host.hint().then(setHints, () => setNotice(t("hintNone")));
   };
-  const undo = (): void => { if (view?.can_undo && !coach) void host.undo(); };
-  const sort = (): void => setSorting(sorting === "rank" ? "suit" : "rank");
+  const undo = (): void => {
+    if (view?.can_undo && !coach) void host.undo();
+  };
+  const sort = (): void => setSorting((lastSorting.current = sorting === "rank" ? "suit" : "rank"));
 
   useEffect(() => {
     if (!settings.autoPass || !isTurn || view.legal.length !== 1 || view.legal[0] !== "") return;
@@ -445,12 +792,21 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   }, [isTurn, view?.turn, settings.autoPass]);
 
   useKeys((key, focused) => {
-    const card = focused instanceof HTMLElement && focused.closest(".hand") ? focused.dataset["card"] : undefined;
+    const card =
+      focused instanceof HTMLElement && focused.closest(".hand") ? focused.dataset["card"] : undefined;
     const actions: Record<string, () => void> = {
-      ArrowLeft: () => moveFocus(-1), ArrowRight: () => moveFocus(1),
-      ArrowUp: () => { if (card && !selected.has(card)) toggle(card); else if (!card) moveFocus(1); },
-      ArrowDown: () => { if (card && selected.has(card)) toggle(card); },
-      p: pass, h: hint, z: undo,
+      ArrowLeft: () => moveFocus(-1),
+      ArrowRight: () => moveFocus(1),
+      ArrowUp: () => {
+        if (card && !selected.has(card)) toggle(card);
+        else if (!card) moveFocus(1);
+      },
+      ArrowDown: () => {
+        if (card && selected.has(card)) toggle(card);
+      },
+      p: pass,
+      h: hint,
+      z: undo,
     };
     if (card || focused === document.body || focused === null) actions["Enter"] = playSelected;
     return actions[key.length === 1 ? key.toLowerCase() : key];
@@ -459,7 +815,8 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   const heard = useRef(Infinity); // plays that were made before the table was opened have no sound
   useEffect(() => {
     if (!view) return;
-    if (settings.sound && view.turn > heard.current) playSound(chops ? "chop" : "card");
+    const last = playsOf(view).at(-1);
+    if (settings.sound && view.turn > heard.current && last?.text) playSound(chops ? "chop" : "card");
     if (settings.sound && isTurn && view.turn !== heard.current) playSound("turn");
     heard.current = view.turn;
   }, [view?.turn, isTurn]);
@@ -467,9 +824,16 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   // A card that is played, or a button that has done its work, takes the focus along: it goes to the hand.
   const focused = useRef(-1);
   useLayoutEffect(() => {
-    if (focused.current < 0 || document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
+    if (
+      focused.current < 0 ||
+      document.activeElement !== document.body ||
+      document.querySelector("dialog[open]")
+    )
+      return;
     const held = document.querySelectorAll<HTMLElement>(".hand .hold");
-    (held[Math.min(focused.current, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score"))?.focus({ preventScroll: true });
+    (
+      held[Math.min(focused.current, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score")
+    )?.focus({ preventScroll: true });
   });
   const noteFocus = (event: FocusEvent): void => {
     const held = [...document.querySelectorAll(".hand .hold")];
@@ -483,73 +847,264 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   const others = Array.from({ length: num - 1 }, (_, i) => (first + 1 + i) % num);
   const spots: Record<number, string[]> = { 1: ["top"], 2: ["left", "right"], 3: ["left", "top", "right"] };
   const places = spots[others.length] ?? others.map(() => "row");
-  if (you === null) { others.push(first); places.push(others.length > 4 ? "row" : "bottom"); }
-  const explore = (): void => { host.records().then(onExplore, () => {}); };
+  if (you === null) {
+    others.push(first);
+    places.push(others.length > 4 ? "row" : "bottom");
+  }
+  const explore = (): void => {
+    host.records().then(onExplore, () => {});
+  };
 
   return (
-    <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""} onFocusIn={noteFocus}>
+    <main
+      class={`game players-${num} ${isTurn ? "my-turn" : ""}`}
+      data-turn={view.turn}
+      data-seat={you ?? ""}
+      data-current={view.current_seat ?? ""}
+      onFocusIn={noteFocus}
+    >
       <header class="bar-top">
-        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
-        <h1><span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small></h1>
+        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>
+          ‹
+        </button>
+        <h1>
+          <span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small>
+        </h1>
         <span class="tools">
-          {you !== null && !coach && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
-          {you !== null && !coach && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
-          <button type="button" class="icon rules" onClick={() => setReading(true)} aria-label={t("rules")} title={t("rules")}>?</button>
-          <button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button>
+          {you !== null && !coach && (
+            <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>
+              {t("undo")}
+            </button>
+          )}
+          {you !== null && !coach && (
+            <button
+              type="button"
+              class="tool hint"
+              onClick={hint}
+              disabled={!isTurn || !view.has_hints}
+              aria-expanded={hints !== null}
+            >
+              {t("hint")}
+            </button>
+          )}
+          {!coach && view.round > 0 && !isEnded && (
+            <button
+              type="button"
+              class="icon last-result"
+              onClick={() => setLooking(true)}
+              aria-label={t("lastResult")}
+              title={t("lastResult")}
+            >
+              Σ
+            </button>
+          )}
+          <button
+            type="button"
+            class="icon rules"
+            onClick={() => setReading(true)}
+            aria-label={t("rules")}
+            title={t("rules")}
+          >
+            ?
+          </button>
+          <button
+            type="button"
+            class="icon"
+            onClick={onSettings}
+            aria-label={t("settings")}
+            title={t("settings")}
+          >
+            ⚙
+          </button>
         </span>
       </header>
-      {host.isLost && <p class="banner" role="alert">{t("lost")}…</p>}
-      {host.error && <p class="banner" role="alert">{t("error", host.error)} {host.retry && <button type="button" onClick={host.retry}>{t("tryAgain")}</button>}</p>}
-      {view.loading != null && !host.error && <p class="loading" role="progressbar" aria-label={t("loadingAgents", "")} aria-valuenow={Math.floor(100 * view.loading)}>{t("loadingAgents", Math.floor(100 * view.loading))}</p>}
+      {host.isLost && (
+        <p class="banner" role="alert">
+          {t("lost")}…
+        </p>
+      )}
+      {host.error && (
+        <p class="banner" role="alert">
+          {t("error", host.error)}{" "}
+          {host.retry && (
+            <button type="button" onClick={host.retry}>
+              {t("tryAgain")}
+            </button>
+          )}
+        </p>
+      )}
+      {view.loading != null && !host.error && (
+        <p
+          class="loading"
+          role="progressbar"
+          aria-label={t("loadingAgents", "")}
+          aria-valuenow={Math.floor(100 * view.loading)}
+        >
+          {t("loadingAgents", Math.floor(100 * view.loading))}
+        </p>
+      )}
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
       {invitations.length > 0 && isInviting && (
-        <aside class="invite" aria-label={t("invite")}><button type="button" class="icon" aria-label={t("close")} title={t("close")} onClick={() => setInviting(false)}>×</button><h2>{t("invite")}</h2><p>{t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}</p>
-          <ul>{invitations.map(({ seat, link }) => <Invitation key={seat} seat={seat} link={link} />)}</ul>
+        <aside class="invite" aria-label={t("invite")}>
+          <button
+            type="button"
+            class="icon"
+            aria-label={t("close")}
+            title={t("close")}
+            onClick={() => setInviting(false)}
+          >
+            ×
+          </button>
+          <h2>{t("invite")}</h2>
+          <p>
+            {t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}
+          </p>
+          <ul>
+            {invitations.map(({ seat, link }) => (
+              <Invitation key={seat} seat={seat} link={link} />
+            ))}
+          </ul>
         </aside>
       )}
       {coach?.(view, texts)}
       <div class={`felt ${others.length > 4 ? "many" : ""}`}>
-        {others.map((seat, i) => <Opponent key={seat} view={view} seat={seat} you={you} shown={trick[seat]} place={places[i] ?? "row"} />)}
+        {others.map((seat, i) => (
+          <Opponent
+            key={seat}
+            view={view}
+            seat={seat}
+            you={you}
+            shown={trick[seat]}
+            place={places[i] ?? "row"}
+          />
+        ))}
         <Centre view={view} you={you} chops={chops} />
       </div>
-      <p class="status" aria-hidden="true">{notice || lastWords(view, you, texts, cardsSigns)}</p>
-      <p class="hidden" role="status" aria-live="polite">{notice || lastWords(view, you, texts, cardsWords)}</p>
+      <p class="status" aria-hidden="true">
+        {notice || lastWords(view, you, texts, cardsSigns)}
+      </p>
+      <p class="hidden" role="status" aria-live="polite">
+        {notice || lastWords(view, you, texts, cardsWords)}
+      </p>
 
-      {you !== null
-        ? <section class={`me ${isTurn ? "turn" : ""}`} aria-label={t("you")}>
-            <div class="controls">
-              <button type="button" class="my-score" title={t("scoreHelp")} aria-label={`${t("you")}: ${standing(view, you)}. ${t("scoreHelp")}`}
-                onClick={() => {
-                  const now = performance.now();
-                  const isDouble = now - lastTap.current < DOUBLE_TAP;
-                  lastTap.current = isDouble ? 0 : now;
-                  if (isDouble) chosen.length ? playSelected() : pass();
-                }}>
-                <b>{t("you")}</b> {standing(view, you)}
-                {view.places[you] != null ? <span class="badge place">{placeText(view.places[you]!)}</span> : trick[you] === "" ? <span class="badge">{t("passed")}</span> : null}
+      {you !== null ? (
+        <section class={`me ${isTurn ? "turn" : ""}`} aria-label={t("you")}>
+          <div class="controls">
+            <button
+              type="button"
+              class="my-score"
+              title={t("scoreHelp")}
+              aria-label={`${t("you")}: ${standing(view, you)}. ${t("scoreHelp")}`}
+              onClick={() => {
+                const now = performance.now();
+                const isDouble = now - lastTap.current < DOUBLE_TAP;
+                lastTap.current = isDouble ? 0 : now;
+                if (isDouble && chosen.length) playSelected();
+                else if (isDouble) pass();
+              }}
+            >
+              <b>{t("you")}</b> {standing(view, you)}
+              {view.places[you] != null ? (
+                <span class="badge place">{placeText(view.places[you])}</span>
+              ) : trick[you] === "" ? (
+                <span class="badge">{t("passed")}</span>
+              ) : null}
+            </button>
+            {view.trick === undefined && (
+              <button type="button" class="pass" onClick={pass} disabled={!canPass}>
+                {t("pass")}
               </button>
-              {view.trick === undefined && <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>}
-              {named.map((text) => <button type="button" key={text} class="main named" onClick={() => play(text)}>{namedPlay(text)}</button>)}
-              <button type="button" class="main play" onClick={playSelected} disabled={!isTurn || !canPlay}>{t("play")}</button>
-              <button type="button" class="tool sort" onClick={sort} aria-label={sorting === "rank" ? t("sortSuit") : t("sortRank")} title={sorting === "rank" ? t("sortSuit") : t("sortRank")}>
-                <span aria-hidden="true">⇅</span><span class="wide">{sorting === "rank" ? t("sortSuit") : t("sortRank")}</span>
+            )}
+            {named.map((text) => (
+              <button type="button" key={text} class="main named" onClick={() => play(text)}>
+                {namedPlay(text)}
               </button>
-            </div>
-            <Hand cards={cards} selected={selected} isTurn={isTurn} rows={isNarrow && cards.length > 7 ? 2 : 1} onToggle={toggle}
-              playable={isByCard ? new Set(view.legal) : null} onOrder={(order) => { setOwn(order); setSorting("own"); }} />
-          </section>
-        : host instanceof LocalHost && (
-            <div class="watching controls">
-              <button type="button" class="main" onClick={() => { const stop = !isStopped; setStopped(stop); host.setPace(stop ? null : pace); }}>{isStopped ? t("resume") : t("pause")}</button>
-              <button type="button" class="step" disabled={!isStopped} onClick={() => void host.step()}>{t("step")}</button>
-              <Pace label="speed" value={pace} onChange={(value) => { setPace(value); if (!isStopped) host.setPace(value); }} />
-            </div>
-          )}
-      {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
+            ))}
+            <button type="button" class="main play" onClick={playSelected} disabled={!isTurn || !canPlay}>
+              {t("play")}
+            </button>
+            <button
+              type="button"
+              class="tool sort"
+              onClick={sort}
+              aria-label={sorting === "rank" ? t("sortSuit") : t("sortRank")}
+              title={sorting === "rank" ? t("sortSuit") : t("sortRank")}
+            >
+              <span aria-hidden="true">⇅</span>
+              <span class="wide">{sorting === "rank" ? t("sortSuit") : t("sortRank")}</span>
+            </button>
+          </div>
+          <Hand
+            cards={cards}
+            selected={selected}
+            isTurn={isTurn}
+            turn={isTurn ? view.turn : -1}
+            rows={isNarrow && cards.length > 7 ? 2 : 1}
+            onToggle={toggle}
+            playable={isByCard ? new Set(view.legal) : null}
+            onOrder={(order) => {
+              setOwn(order);
+              setSorting("own");
+            }}
+          />
+        </section>
+      ) : (
+        host instanceof LocalHost && (
+          <div class="watching controls">
+            <button
+              type="button"
+              class="main"
+              onClick={() => {
+                const stop = !isStopped;
+                setStopped(stop);
+                host.setPace(stop ? null : pace);
+              }}
+            >
+              {isStopped ? t("resume") : t("pause")}
+            </button>
+            <button type="button" class="step" disabled={!isStopped} onClick={() => void host.step()}>
+              {t("step")}
+            </button>
+            <Pace
+              label="speed"
+              value={pace}
+              onChange={(value) => {
+                setPace(value);
+                if (!isStopped) host.setPace(value);
+              }}
+            />
+          </div>
+        )
+      )}
+      {hints && (
+        <HintPanel
+          plays={hints}
+          onClose={() => setHints(null)}
+          onPick={(text) => {
+            const next = new Set(cardsOf(text));
+            setHints(null);
+            if (!isCards(text)) play(text);
+            else {
+              setSelected(next);
+              check(next);
+            }
+          }}
+        />
+      )}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
-      {!coach && (view.waiting || (view.result && view.events.length > 0)) && (
-        <RoundResult view={view} you={you} onNext={() => void host.next()} onEnd={() => void host.end()} onLook={explore} onNew={onLeave} onAgain={host.again} onLearn={you === null ? undefined : onLearn} />
+      {!coach && host.view && (isResultShown || (isLooking && !isEnded)) && (
+        <RoundResult
+          view={host.view}
+          {...(isResultShown ? {} : { onClose: () => setLooking(false) })}
+          you={you}
+          onNext={() => void host.next()}
+          onEnd={() => void host.end()}
+          onLook={explore}
+          onNew={onLeave}
+          onAgain={host.again}
+          onLearn={you === null ? undefined : onLearn}
+        />
       )}
     </main>
   );

@@ -440,7 +440,7 @@ def sit_down_at_server(page: Page, server: Server, rules: str, bot: str) -> None
         seat.select_option(bot)
     page.get_by_label("Length").select_option("10")
     page.get_by_label("Pace").fill("2000")
-    page.get_by_role("button", name="New game").click()
+    page.get_by_role("button", name="Play now").click()
     page.wait_for_selector(".game")
 
 
@@ -800,6 +800,21 @@ def a_higher_pair() -> tuple[int, int, str]:
     raise AssertionError("no such deal")
 
 
+WINDOWS = ((360, 640), (390, 844), (621, 640), (844, 390), (1366, 625), (1440, 900), (2560, 1440))
+
+
+def test_the_hand_is_whole_in_every_window(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    sit_down(page, host, 131)
+    wait(page)
+    for width, height in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        box = page.locator(".hand").bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= height, (width, height)
+        assert sideways(page) <= 0
+
+
 def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
     page = new_page(pause=2000)
     sit_down(page, host, deal_where(lambda session, masks: True)[0])
@@ -948,7 +963,7 @@ def test_puzzles_are_judged_and_rated(new_page: NewPage, host: str) -> None:
     right = next(i for i, line in enumerate(lines) if line.split()[2] == "-" != line.split()[3])
     hand, other, _, answer, rating = lines[right].split()
     page = new_page()
-    page.goto(f"{host}#puzzle={right}")
+    page.goto(f"{host}#puzzle={right + 1}")
     page.wait_for_selector(".my-turn")
     expect(page.locator(".coach h2")).to_contain_text(rating)
     shown = page.locator(".hand .hold").evaluate_all("all => all.map(card => card.dataset.card)")
@@ -960,15 +975,15 @@ def test_puzzles_are_judged_and_rated(new_page: NewPage, host: str) -> None:
     expect(page.locator(".coach")).to_contain_text("In a row: 1")
     page.locator(".coach .next").click()
     expect(page.locator(".coach .next")).to_have_count(0)
-    page.goto(f"{host}#puzzle={right}")
+    page.goto(f"{host}#puzzle={right + 1}")
     page.reload()
     page.wait_for_selector(".my-turn")
     wrong = next(card for card in re.findall("..", hand) if card not in answer or len(answer) > 2)
     page.locator(f'.hand .hold[data-card="{wrong}"]').click()
     page.locator(".play:not([disabled])").click()
     expect(page.locator(".coach")).to_contain_text("the other player can win")
-    expect(page.locator(".coach")).to_contain_text("In a row: 0 (best 1)")
-    expect(page.locator(".coach")).to_contain_text("1 of 2 solved")
+    expect(page.locator(".coach")).to_contain_text("In a row: 1 (best 1)")  # a puzzle is rated once
+    expect(page.locator(".coach")).to_contain_text("1 of 1 solved")
     page.goto(f"{host}#puzzle=daily")
     expect(page.locator(".coach h2")).to_contain_text("Puzzle of the day")
 
@@ -1104,7 +1119,7 @@ def test_a_browser_without_storage_plays(new_page: NewPage, host: str) -> None:
         "  Object.defineProperty(window, name, {get() { throw new DOMException('no', 'SecurityError'); }})"
     )
     page.goto(host)
-    page.get_by_role("button", name="New game").click()
+    page.get_by_role("button", name="Play now").click()
     assert wait(page) == "turn"
 
 
@@ -1117,11 +1132,11 @@ def test_what_is_spoilt_in_the_storage_is_not_used(new_page: NewPage, host: str)
     }""")
     page.goto(f"{host}#table=5")  # no such game: the first screen
     page.reload()
-    expect(page.get_by_role("button", name="New game")).to_be_enabled()
+    expect(page.get_by_role("button", name="Play now")).to_be_enabled()
     expect(page.locator(".continue")).to_have_count(0)
     page.evaluate("localStorage.setItem('settings', 'nonsense')")
     page.reload()
-    expect(page.get_by_role("button", name="New game")).to_be_enabled()
+    expect(page.get_by_role("button", name="Play now")).to_be_enabled()
 
 
 def test_a_new_game_leaves_the_old_one(new_page: NewPage, host: str) -> None:
@@ -1129,7 +1144,7 @@ def test_a_new_game_leaves_the_old_one(new_page: NewPage, host: str) -> None:
     sit_down(page, host, 21)
     wait(page)
     page.goto(host)
-    page.get_by_role("button", name="New game").click()
+    page.get_by_role("button", name="Play now").click()
     wait(page)
     keys = page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('game:'))")
     assert len(keys) == 2
@@ -1406,7 +1421,7 @@ def create(page: Page, server: Server, people: int) -> None:
     page.get_by_label("Where").select_option("server")
     for seat in range(2, 5):
         page.get_by_label(f"Seat {seat}").select_option("human" if seat <= people else "heuristic")
-    page.get_by_role("button", name="New game").click()
+    page.get_by_role("button", name="Play now").click()
     page.wait_for_selector(".hand")
 
 
@@ -1486,7 +1501,7 @@ def test_a_seat_that_is_chosen_quickly_stays(new_page: NewPage, server: Server) 
     page = new_page()
     page.goto(server.address)
     expect(page.get_by_label("Where")).to_be_visible()
-    expect(page.get_by_role("button", name="New game")).to_be_enabled()
+    expect(page.get_by_role("button", name="Play now")).to_be_enabled()
     page.evaluate(
         """async () => {
           const choose = async (kind, number, value) => {
@@ -1514,7 +1529,7 @@ def test_wrong_links_are_told(new_page: NewPage, server: Server, tmp_path: Path)
         page = new_page(locale="vi-VN")
         page.goto(closed.address)
         expect(page.get_by_role("alert")).to_contain_text("thiếu mã của máy chủ")
-        expect(page.get_by_role("button", name="Chơi mới")).to_be_enabled()
+        expect(page.get_by_role("button", name="Chơi ngay")).to_be_enabled()
         expect(page.get_by_label("Nơi chơi")).to_have_count(0)
 
 
@@ -1535,11 +1550,11 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     page.goto(f"{host}#explorer")
     page.get_by_label("Record", exact=True).fill("tienlen/1 cardgames p4 key=nonsense : 3s")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("alert")).to_contain_text("column 24")
+    expect(page.get_by_role("alert")).to_contain_text("column 28")
     page.get_by_label("Record", exact=True).fill(f"{record}\n# a remark\ntienlen/1 {'x' * 300}")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("alert")).to_contain_text("line 3")
-    expect(page.get_by_role("alert")).to_contain_text("column 11")
+    expect(page.get_by_role("alert")).to_contain_text("column 311")
     assert len(page.get_by_role("alert").inner_text()) < 250
     file = {
         "name": "games.txt",
@@ -1608,8 +1623,8 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     [
         ("tienlen/1 #12ab34cd p4 key=0000000000000003.0 : 3s", "rules of one's own"),
         ("# rules 12ab34cd AAAA", "12ab34cd: the line is damaged"),
-        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 3s xx", "xx: not cards (column"),
-        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 2h", "RULES.md 1."),
+        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 3s xx", "'xx' is not a card"),
+        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 2h", "2h refused: "),
     ],
 )
 def test_a_wrong_record_says_what_is_wrong(line: str, said: str, new_page: NewPage, host: str) -> None:
@@ -1674,7 +1689,7 @@ def probabilities(played: Round) -> dict[str, float]:
 
 @pytest.mark.parametrize(
     ("locale", "language", "words"),
-    [("vi-VN", "vi", "Chơi mới"), ("en-GB", "en", "New game"), ("fr-FR", "en", "New game")],
+    [("vi-VN", "vi", "Chơi ngay"), ("en-GB", "en", "Play now"), ("fr-FR", "en", "Play now")],
 )
 def test_languages(new_page: NewPage, host: str, locale: str, language: str, words: str) -> None:
     page = new_page(locale=locale)
@@ -1682,8 +1697,8 @@ def test_languages(new_page: NewPage, host: str, locale: str, language: str, wor
     expect(page.get_by_role("button", name=words)).to_be_enabled()
     assert page.locator("html").get_attribute("lang") == language
     other = {
-        "vi": ("Cài đặt", "Ngôn ngữ", "en", "New game"),
-        "en": ("Settings", "Language", "vi", "Chơi mới"),
+        "vi": ("Cài đặt", "Ngôn ngữ", "en", "Play now"),
+        "en": ("Settings", "Language", "vi", "Chơi ngay"),
     }[language]
     page.get_by_role("button", name=other[0]).click()
     page.get_by_label(other[1]).select_option(other[2])
@@ -1755,7 +1770,7 @@ def test_the_page_runs_in_a_folder_of_a_host(new_page: NewPage) -> None:
     page = new_page()
     with static_host(STATIC.parent) as address:
         page.goto(f"{address}static/")
-        page.get_by_role("button", name="New game").click()
+        page.get_by_role("button", name="Play now").click()
         assert wait(page) == "turn"
         assert page.evaluate("crossOriginIsolated") is False
         page.goto("about:blank")

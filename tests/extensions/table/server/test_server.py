@@ -126,7 +126,8 @@ async def listen_to_games(hub: Hub, num_games: int, rules: str, num_players: int
         while not table.session.is_over:
             seat = table.session.current_seat
             if table.is_waiting:
-                await table.go_on(people[0])
+                for person in people:
+                    await table.go_on(person)
             elif seat in people:
                 turn, legal = len(table.session.plays), table.session.view(seat)["legal"]
                 assert isinstance(legal, list)
@@ -818,6 +819,43 @@ def test_games_that_nobody_looks_at_are_read_again(monkeypatch: pytest.MonkeyPat
 
     asyncio.run(asyncio.wait_for(play(), 60))
     hub.close()
+
+
+def test_the_next_round_waits_for_all_who_are_here(tmp_path: Path) -> None:
+    """Each person closes the result; who is away is not waited for; the first person alone ends the game."""
+
+    async def play() -> None:
+        hub = Hub(Store(tmp_path / "games.sqlite"), ["greedy"])
+        tokens = hub.create(Create("south_winner", ("human", "human", "greedy", "human"), num_rounds=0))
+        table, _ = hub.find(tokens[0][0])
+        first, second = Ear(table, 0), Ear(table, 1)
+        table.enter(first)
+        table.enter(second)  # nobody is at seat 3
+        for number in (1, 2):
+            while not table.is_waiting:
+                seat = table.session.current_seat
+                if seat in table.people:
+                    legal = table.session.view(seat)["legal"]
+                    await table.play(seat, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
+                await asyncio.sleep(0)
+            over = [event for event in table.session.events if event["type"] == "round_over"][-1]
+            held = over["hands"]
+            assert isinstance(held, list)
+            assert sorted(map(bool, held)) == [False, True, True, True]  # what the others still held
+            await table.go_on(0)
+            assert (table.is_waiting, table.view(0)["ready"]) == (True, [0])
+            if number == 1:
+                await table.go_on(1)
+            else:
+                with pytest.raises(MessageError, match="seat 1 ends"):
+                    await table.end(1)
+                table.leave(second)  # the last one who was waited for
+            assert (table.is_waiting, table.view(0)["ready"]) == (False, [])
+        assert (table.view(0)["can_end"], table.view(1)["can_end"]) == (True, False)
+        table.stop()
+        hub.close()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
 
 
 def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
