@@ -109,6 +109,7 @@ interface Opened {
   agents: AgentInfo[];
 }
 const WORLDS = ["16", "32", "64", "128"] as const;
+const EXAMPLE = "tienlen/1 cardgames p4 key=000000000000012b.0 : 3s4h5h6s7c - - - 9dTsJh - - - Td Ks";
 
 async function open(text: string): Promise<Opened> {
   const library = await openLibrary();
@@ -227,6 +228,16 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
           />
         </label>
         <p class="actions">
+          <button
+            type="button"
+            class="example"
+            onClick={() => {
+              setText(EXAMPLE);
+              show(EXAMPLE);
+            }}
+          >
+            {t("example")}
+          </button>
           <label class="file button">
             {t("recordLoad")}
             <input

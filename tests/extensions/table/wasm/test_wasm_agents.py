@@ -156,10 +156,9 @@ def test_choices_of_search_and_network(
     name: str, variant: tuple[str, int], agent: str, options: dict[str, int], built: Folder
 ) -> None:
     game_of_name(name)
-    num, different, median = compare_choices(built(name), name, agent, variant, 6, **options)
+    num, different, _ = compare_choices(built(name), name, agent, variant, 6, **options)
     assert num > 40
     assert different == 0
-    assert median <= 100  # milliseconds; see the nightly tests for what is promised
 
 
 @needs_node
