@@ -26,6 +26,7 @@ EXEMPT = {
     "tienlen_env.games.thirteens.notation": "a record that was read; fuzzed in test_bad_input.py",
     "tienlen_env.games.tienlen.notation": "a record that was read; fuzzed in test_bad_input.py",
     "tienlen_agents.arena": "files and processes; fuzzed in the tests of the arena",
+    "tienlen_agents.executors": "processes; tested in agents/arena/test_run.py",
     "tienlen_agents.console": "lines of a terminal; tested in project/test_hostile_texts.py",
     "tienlen_agents.settings": "ranges of options; tested in train/test_config.py",
     "tienlen_agents.external": "bots; fuzzed in agents/external/test_process.py",
