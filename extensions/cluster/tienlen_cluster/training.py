@@ -17,13 +17,12 @@ import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import torch
 
 from tienlen_agents.networks.features.base import ONE
-from tienlen_cluster.pool import TaskPool
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_train.rollout import (
     PER_ACTION,
@@ -207,6 +206,16 @@ def play_packed(job: RolloutJob, policies: tuple[PolicyWeights, ...]) -> PackedT
     return pack(rollout(replace(job, policies=policies)))
 
 
+class Tasks(Protocol):
+    """What rollouts need of `tienlen_cluster.pool.TaskPool`."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Start a task; its reference in Ray."""
+
+    def result(self, reference: Any) -> Any:
+        """What a finished task has answered; None if its node does not take part."""
+
+
 @dataclass
 class _Started:
     """A job on its way."""
@@ -230,7 +239,7 @@ class Rollouts:
         decisions_of: the decisions that each node played, by its id in Ray.
     """
 
-    def __init__(self, pool: TaskPool, at_once: int | None, say: Callable[[str], None]) -> None:
+    def __init__(self, pool: Tasks, at_once: int | None, say: Callable[[str], None]) -> None:
         self._say = say
         self._shown = time.monotonic()
         self._shown_decisions: Counter[str] = Counter()  # `decisions_of` at that time
