@@ -8,8 +8,8 @@ engine stands for the node, and the kernels list the actions of one hand after t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from types import SimpleNamespace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -255,26 +255,70 @@ def find_others(
             at[other] += 1
 
 
-@cache
-def expansion_loops(game: AnyGame) -> SimpleNamespace:
-    """The loops over a game's kernels, compiled when first called."""
-    kernels, columns = game.kernels, game.columns
-    update_legal, list_legal = kernels.update_legal, kernels.legal.list_legal
-    advance = per_game(game).advance
-    TURN, HAND, PLAYED = columns.turn, columns.hand, columns.played
+def index_of(scratch: Scratch, num_children: int, action: int, cards: int) -> int:
+    """The child of an action with these cards; `num_children` if it is new."""
+    key = (cards ^ action * _MIX) * _MIX
+    index = shift_right(key, 40) & (_TABLE_SIZE - 1)
+    while scratch.table[index] >= 0:
+        child = scratch.table[index]
+        if scratch.child_action[child] == action and scratch.child_cards[child] == cards:
+            return int(child)
+        index = (index + 1) & (_TABLE_SIZE - 1)
+    scratch.table[index] = num_children
+    scratch.used[num_children] = index
+    return num_children
 
-    def index_of(scratch: Scratch, num_children: int, action: int, cards: int) -> int:
-        """The child of an action with these cards; `num_children` if it is new."""
-        key = (cards ^ action * _MIX) * _MIX
-        index = shift_right(key, 40) & (_TABLE_SIZE - 1)
-        while scratch.table[index] >= 0:
-            child = scratch.table[index]
-            if scratch.child_action[child] == action and scratch.child_cards[child] == cards:
-                return int(child)
-            index = (index + 1) & (_TABLE_SIZE - 1)
-        scratch.table[index] = num_children
-        scratch.used[num_children] = index
-        return num_children
+
+@noinline
+def write_child(
+    deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: Chunk
+) -> bool:
+    """Write a child where the round goes on, with the hands that are still possible; False: no room."""
+    num_seats, counts = deals.num_seats[0], out.counts
+    n, size = counts[NODES], scratch.size[child]
+    if n == out.rows.shape[0]:
+        return False
+    edge = scratch.head[child]
+    for i in range(size):
+        scratch.members[i] = level.ids[scratch.edge_slot[edge]]
+        edge = scratch.edge_next[edge]
+    scratch.within[0], scratch.within[1] = actor, size
+    actors = level.starts[node * num_seats + actor + 1] - level.starts[node * num_seats + actor]
+    for seat in range(num_seats):
+        first, end = level.starts[node * num_seats + seat], level.starts[node * num_seats + seat + 1]
+        start = counts[SLOTS]
+        if start + end - first > out.up.shape[0]:
+            return False
+        at = start
+        if seat == actor:
+            edge = scratch.head[child]
+            for i in range(size):
+                out.up[at + i] = scratch.edge_slot[edge]
+                edge = scratch.edge_next[edge]
+            at += size
+        else:
+            for slot in range(first, end):
+                # If every hand of the actor can play it, it shows nothing of the others.
+                if size == actors or find_others(deals, level, node, seat, level.ids[slot], scratch, False):
+                    out.up[at] = slot
+                    at += 1
+        out.length[n * num_seats + seat] = at - start
+        counts[SLOTS] = at
+    for column in range(scratch.row.shape[0]):
+        out.rows[n, column] = scratch.row[column]
+    for seat in range(num_seats):
+        out.earned[n, seat] = scratch.rewards[seat]
+    out.parent[n], out.action[n] = node, scratch.child_action[child]
+    out.cards[n] = scratch.child_cards[child]
+    counts[NODES] += 1
+    return True
+
+
+@cache
+def edges_loop(game: AnyGame) -> Callable[[Deals, Level, int, Scratch], int]:
+    """The loop over the legal actions of all hands at a node."""
+    update_legal, list_legal = game.kernels.update_legal, game.kernels.legal.list_legal
+    TURN, HAND, PLAYED = game.columns.turn, game.columns.hand, game.columns.played
 
     @noinline
     def list_edges(deals: Deals, level: Level, node: int, scratch: Scratch) -> int:
@@ -309,6 +353,26 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
         for child in range(num_children):
             scratch.table[scratch.used[child]] = -1
         return -1 if is_full else num_children
+
+    return list_edges
+
+
+class ExpansionLoops(NamedTuple):
+    """Compiled loops over a game's kernels.
+
+    Attributes:
+        expand: see `expansion_loops`.
+    """
+
+    expand: Callable[[Deals, Level, int, int, Scratch, Chunk], int]
+
+
+@cache
+def expansion_loops(game: AnyGame) -> ExpansionLoops:
+    """The loops over a game's kernels, compiled when first called."""
+    list_edges, advance = edges_loop(game), per_game(game).advance
+    columns = game.columns
+    TURN, HAND, PLAYED = columns.turn, columns.hand, columns.played
 
     def play_child(deals: Deals, level: Level, node: int, scratch: Scratch, child: int, hand: int) -> bool:
         """Play a child's action from a hand in ``scratch.row``; whether the round is over."""
@@ -373,52 +437,6 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
             counts[ENDS] += 1
         return True
 
-    @noinline
-    def write_child(
-        deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: Chunk
-    ) -> bool:
-        """Write a child where the round goes on, with the hands that are still possible; False: no room."""
-        num_seats, counts = deals.num_seats[0], out.counts
-        n, size = counts[NODES], scratch.size[child]
-        if n == out.rows.shape[0]:
-            return False
-        edge = scratch.head[child]
-        for i in range(size):
-            scratch.members[i] = level.ids[scratch.edge_slot[edge]]
-            edge = scratch.edge_next[edge]
-        scratch.within[0], scratch.within[1] = actor, size
-        actors = level.starts[node * num_seats + actor + 1] - level.starts[node * num_seats + actor]
-        for seat in range(num_seats):
-            first, end = level.starts[node * num_seats + seat], level.starts[node * num_seats + seat + 1]
-            start = counts[SLOTS]
-            if start + end - first > out.up.shape[0]:
-                return False
-            at = start
-            if seat == actor:
-                edge = scratch.head[child]
-                for i in range(size):
-                    out.up[at + i] = scratch.edge_slot[edge]
-                    edge = scratch.edge_next[edge]
-                at += size
-            else:
-                for slot in range(first, end):
-                    # If every hand of the actor can play it, it shows nothing of the others.
-                    if size == actors or find_others(
-                        deals, level, node, seat, level.ids[slot], scratch, False
-                    ):
-                        out.up[at] = slot
-                        at += 1
-            out.length[n * num_seats + seat] = at - start
-            counts[SLOTS] = at
-        for column in range(scratch.row.shape[0]):
-            out.rows[n, column] = scratch.row[column]
-        for seat in range(num_seats):
-            out.earned[n, seat] = scratch.rewards[seat]
-        out.parent[n], out.action[n] = node, scratch.child_action[child]
-        out.cards[n] = scratch.child_cards[child]
-        counts[NODES] += 1
-        return True
-
     @jit.loop
     def expand(deals: Deals, level: Level, first: int, end: int, scratch: Scratch, out: Chunk) -> int:
         """Write the children of nodes, until there is no more room.
@@ -447,4 +465,4 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
                 return node
         return end
 
-    return SimpleNamespace(expand=expand)
+    return ExpansionLoops(expand)

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -278,8 +277,13 @@ class Moves(NamedTuple):
     cards: IntArray
 
 
+class _Loops(NamedTuple):
+    replay: Callable[[Deals, IntArray, Moves, IntArray, FloatArray], None]
+    fill: Callable[[Deals, Level, IntArray, IntArray, Scratch, IntArray], None]
+
+
 @cache
-def _loops(game: AnyGame) -> SimpleNamespace:
+def _loops(game: AnyGame) -> _Loops:
     columns, kernels = game.columns, game.kernels
     advance, update_legal = per_game(game).advance, kernels.update_legal
     TURN, HAND, PLAYED = columns.turn, columns.hand, columns.played
@@ -323,7 +327,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
                 row[UNDEALT] = everything
             update_legal(row, deals.spec, deals.actions)
 
-    return SimpleNamespace(replay=replay, fill=fill)
+    return _Loops(replay, fill)
 
 
 def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals]]:
