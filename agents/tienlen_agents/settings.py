@@ -263,6 +263,8 @@ class Config:
 
     # The fields of a resumed run that may differ from the settings in its folder.
     may_change: ClassVar[frozenset[str]] = frozenset()
+    # Of the options that ``--help`` shows after the others: a title, and their fields, separated by blanks.
+    groups: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         """Compare every field with its type and its range."""
@@ -356,7 +358,15 @@ def add_options(
     """
     helps = field_help(config_class)
     defaults = {field.name: field.default for field in dataclasses.fields(config_class)}
-    for name, found in settings_of(config_class).items():
+    found_settings = settings_of(config_class)
+    group_of = {
+        name: group
+        for title, names in config_class.groups.items()
+        if found_settings.keys() & names.split()
+        for group in [parser.add_argument_group(title)]
+        for name in names.split()
+    }
+    for name, found in found_settings.items():
         about = [str(found.allowed)] if isinstance(found.allowed, Range | DivisorOf | Choice) else []
         about = [] if found.words or found.kind is bool else about
         default = defaults[name]
@@ -374,7 +384,7 @@ def add_options(
         else:
             options["type"] = reader(found.kind, found.allowed or FreeText())
             options["metavar"] = found.kind.__name__.upper()
-        parser.add_argument((flags or {}).get(name) or flag_of(name), **options)
+        group_of.get(name, parser).add_argument((flags or {}).get(name) or flag_of(name), **options)
 
 
 def parse_args(

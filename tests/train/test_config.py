@@ -250,3 +250,19 @@ def test_ranges_as_text() -> None:
     }
     assert {str(key): str(key) for key in texts} == {text: text for text in texts.values()}
     assert flag_of("num_games") == "--num-games"
+
+
+@pytest.mark.parametrize("name", ["ppo", "dmc", "best_response", "league"])
+def test_help_begins_with_few_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        MAINS[name](["--help"])
+    first, *others = capsys.readouterr().out.partition("\noptions:\n")[2].split("\n\n")
+    assert 1 < len(re.findall("^  -", first, re.MULTILINE)) <= 12
+    assert {other.partition(":\n")[0] for other in others} >= {"the network", "opponents", "where it runs"}
+
+
+def test_groups_of_options_name_fields_once() -> None:
+    for config in CONFIGS:
+        names = " ".join(config.groups.values()).split()
+        assert len(names) == len(set(names))
+        assert {*names} <= {field.name for field in dataclasses.fields(config)}

@@ -10,6 +10,7 @@ is a lower bound: another exploiter may gain more.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -36,6 +37,7 @@ class BestResponseConfig(PPOConfig):
         from_agent: start from the agent's own network, if it has one and no `start_from` is given.
     """
 
+    groups: ClassVar[Mapping[str, str]] = {**PPOConfig.groups, "the exploiter": "from_agent"}
     agent: str = setting("champion:worlds=0", FreeText("the name of an agent"))
     from_agent: bool = True
     decisions: int = 3_000_000

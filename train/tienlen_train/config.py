@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from tienlen_agents.command import Interrupted, interruptible, shows_any_text
@@ -104,6 +104,14 @@ class SelfPlayConfig(Config):
         precision: bf16 is about twice as fast on processors that support it; auto detects that.
     """
 
+    groups: ClassVar[Mapping[str, str]] = {
+        "the run": "env stop_after checkpoint_every new_metrics evaluators eval_every eval_deals final_deals",
+        "one network for several variants": "variants",
+        "what is learned from": "reward num_games batch_size update_epochs max_grad_norm",
+        "the network": "prior prior_scale record state_width action_width",
+        "opponents": "baseline_share baselines snapshot_share snapshot_every num_snapshots opponent_seats",
+        "where it runs": "shards staleness executor actors actor precision",
+    }
     # None of them changes what is learned; the rules are compared by their digest.
     may_change: ClassVar[frozenset[str]] = frozenset(
         {

@@ -17,6 +17,7 @@ Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcemen
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -42,6 +43,10 @@ class DMCConfig(SelfPlayConfig):
             scores.
     """
 
+    groups: ClassVar[Mapping[str, str]] = {
+        **SelfPlayConfig.groups,
+        "Deep Monte Carlo": "returns temperature inverse_temperature",
+    }
     returns: Literal["played", "counterfactual"] = "played"
     temperature: float = setting(0.15, Range(0, 1e6, above=True))
     inverse_temperature: float = setting(3.0, Range(0, 1e6, above=True))

@@ -73,6 +73,10 @@ class LeagueConfig(PPOConfig):
         snapshot_share: share of a main learner's games where a member of the population has some seats.
     """
 
+    groups: ClassVar[Mapping[str, str]] = {
+        **PPOConfig.groups,
+        "the population": "generations iterations mains exploiters payoff_deals",
+    }
     generations: int = setting(8, COUNT)
     iterations: int = setting(20, COUNT)
     mains: int = setting(1, Range(1, 1000))

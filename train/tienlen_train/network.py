@@ -13,8 +13,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.networks.network import Network, NetworkConfig
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.features import features_of
+from tienlen_agents.networks.general import fitted, generalised
+from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
+from tienlen_agents.settings import several_files
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import num_words
+from tienlen_train.config import SelfPlayConfig
 
 MULTIPLE: Final = 8  # of 16-bit numbers in a row: a device multiplies aligned rows several times as fast
 
@@ -265,3 +271,41 @@ def unpack(words: torch.Tensor, size: int, dtype: torch.dtype = torch.float32) -
         )
     shifts = torch.arange(64, device=words.device)
     return (words.unsqueeze(-1) >> shifts & 1).flatten(-2)[..., :size].to(dtype)
+
+
+def first_network(config: SelfPlayConfig, rules: AnyRules, *, is_general: bool) -> ActionNetwork:
+    """The policy's network at the start of a run: a new one, or the mean of some files.
+
+    Args:
+        config: the settings.
+        rules: of the run.
+        is_general: the network plays every variant of the game.
+
+    Raises:
+        OSError, ValueError: a file cannot be read, or its network does not fit the run.
+    """
+    if config.start_from:
+        found = [_read_network(path, config, rules, is_general) for path in several_files(config.start_from)]
+        try:
+            return ActionNetwork.of(mean_network(found))
+        except ValueError as error:
+            raise ValueError(f"start_from={config.start_from!r}: {error}") from error
+    features = features_of(rules)
+    settings: dict[str, Any] = {
+        "state_width": config.state_width,
+        "action_width": config.action_width,
+        "prior": config.prior if features.has_prior else "none",
+        "prior_scale": features.prior_scale if config.prior_scale is None else config.prior_scale,
+    }
+    if is_general:
+        return ActionNetwork(NetworkConfig.of_general(features.game, **settings))
+    return ActionNetwork(NetworkConfig.of(rules, record=config.record, **settings))
+
+
+def _read_network(path: str, config: SelfPlayConfig, rules: AnyRules, is_general: bool) -> Network:
+    """The network of a policy file: that of a variant is made general or the other way, as needed."""
+    found = NetworkAgent.load(path).network
+    try:
+        return generalised(found) if is_general else fitted(found, rules, config.reward)
+    except ValueError as error:
+        raise ValueError(f"start_from={path!r}: {error}") from error

@@ -13,7 +13,7 @@ ratio is between the learner's policy and the one that played, which is the corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -21,13 +21,39 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import tienlen_agents
+from tienlen_agents.external.seeds import seed_key_of
+from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import Float32Array, IntArray
+from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.rollout import LEARNER
+from tienlen_train.rollout import LEARNER, teachers_of
 
 NUM_SAMPLED: Final = 2  # snapshots that play in an iteration
 PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
 SCORE_RATE: Final = 0.3  # of the running mean of the scores
+
+
+def check_agents(baselines: Sequence[str], teachers: Sequence[str], played: Sequence[AnyRules]) -> str:
+    """Refuse agents before the first rollout.
+
+    Returns:
+        The key of the seeds of those in other processes; empty if there are none.
+
+    Raises:
+        ValueError: an unknown agent, or a variant that no teacher plays.
+    """
+    every = []
+    for option, names in (("baselines", baselines), ("teachers", teachers)):
+        try:
+            agents = [tienlen_agents.load(name) for name in names]
+            every += agents
+            if option == "teachers" and agents:
+                for rules in played:
+                    teachers_of(rules, agents)
+        except (ValueError, OSError, WrongGameError) as error:
+            raise ValueError(f"{option}: {error}") from error
+    return seed_key_of(every)
 
 
 class Seating(NamedTuple):

@@ -20,6 +20,7 @@ Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -70,6 +71,11 @@ class PPOConfig(SelfPlayConfig):
             policy.
     """
 
+    groups: ClassVar[Mapping[str, str]] = {
+        **SelfPlayConfig.groups,
+        "PPO": "gamma gae_lambda clip_coef ent_coef kl_coef vf_coef critic critic_width critic_warmup",
+        "further losses": "endgame_coef teachers teacher_coef teacher_share",
+    }
     learning_rate: float = 3e-3
     gamma: float = setting(1.0, SHARE)
     gae_lambda: float | None = setting(None, SHARE)

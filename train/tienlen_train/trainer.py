@@ -11,8 +11,6 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
 from abc import abstractmethod
@@ -27,22 +25,14 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-import tienlen_agents
-from tienlen_agents import arena
 from tienlen_agents.executors import Executor, ItemT, ResultT, Threads
-from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.general import fitted, generalised
-from tienlen_agents.networks.network import Network, NetworkConfig, mean_network
-from tienlen_agents.settings import several_files
-from tienlen_env import SMALL_GAMES
-from tienlen_env.errors import DeviceError, WrongGameError
+from tienlen_env.errors import DeviceError
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.games.registry import game_of
-from tienlen_env.texts import spreadsheet
 from tienlen_train.config import DivergenceError, SelfPlayConfig
 from tienlen_train.doors import Actor, actor_of, evaluators_of
+from tienlen_train.evaluation import command_to_play, final_comparison, quick_comparison
 from tienlen_train.learner import (
     DeviceTrajectories,
     Learner,
@@ -52,19 +42,12 @@ from tienlen_train.learner import (
     TrajectoryTensors,
     minibatches,
 )
-from tienlen_train.loop import Metrics, Task, progress_bar, shell_command
-from tienlen_train.network import ActionNetwork
-from tienlen_train.opponent_pool import OpponentPool, Plan, plans_state, restored_plans
-from tienlen_train.rollout import PolicyWeights, RolloutJob, join, rollout, teachers_of
-from tienlen_train.runs import write_atomic, writing
-from tienlen_train.variants import (
-    Variant,
-    in_every_variant,
-    mixed_variant,
-    parse_variants,
-    reward_scale,
-    variants_table,
-)
+from tienlen_train.loop import Metrics, Task, progress_bar
+from tienlen_train.network import ActionNetwork, first_network
+from tienlen_train.opponent_pool import OpponentPool, Plan, check_agents, plans_state, restored_plans
+from tienlen_train.rollout import PolicyWeights, RolloutJob, join, rollout
+from tienlen_train.runs import writing
+from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
 
@@ -124,7 +107,10 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.executor = executor or self.threads
         self.variants = None if config.variants is None else parse_variants(config.variants)
         self.pool = OpponentPool(config, config.baseline_names())
-        self._check_agents()
+        played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
+        self.seed_key = check_agents(
+            self.pool.baselines, config.rollout_options().get("teachers", ()), played
+        )
         self.missing_on_device = ""
         self.actor = self._make_actor(actor)
         torch.manual_seed(config.seed)
@@ -133,21 +119,6 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.network.for_device = self.actor is not None
         self.waiting: deque[Plan] = deque()
         self.last_staleness = 0
-
-    def _check_agents(self) -> None:
-        """Refuse unknown agents here, not in the first rollout, and a variant that no teacher plays."""
-        teachers, every = self.config.rollout_options().get("teachers", ()), []
-        played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
-        for option, names in (("baselines", self.pool.baselines), ("teachers", teachers)):
-            try:
-                agents = [tienlen_agents.load(name) for name in names]
-                every += agents
-                if option == "teachers" and agents:
-                    for rules in played:
-                        teachers_of(rules, agents)
-            except (ValueError, OSError, WrongGameError) as error:
-                raise ValueError(f"{option}: {error}") from error
-        self.seed_key = seed_key_of(every)
 
     def _make_actor(self, actor: Actor | None) -> Actor | None:
         """What plays in place of the executor; None for the executor."""
@@ -189,36 +160,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
-        config = self.config
-        if config.start_from:
-            found = [self._initial_network(path) for path in several_files(config.start_from)]
-            try:
-                return ActionNetwork.of(mean_network(found))
-            except ValueError as error:
-                raise ValueError(f"start_from={config.start_from!r}: {error}") from error
-        settings: dict[str, Any] = {
-            "state_width": config.state_width,
-            "action_width": config.action_width,
-            "prior": config.prior if self.features.has_prior else "none",
-            "prior_scale": self.features.prior_scale if config.prior_scale is None else config.prior_scale,
-        }
-        if self.variants is not None:
-            return ActionNetwork(NetworkConfig.of_general(self.features.game, **settings))
-        return ActionNetwork(NetworkConfig.of(self.rules, record=config.record, **settings))
-
-    def _initial_network(self, path: str) -> Network:
-        """The network of a policy file: that of a variant is made general or the other way, as needed.
-
-        Raises:
-            OSError, ValueError: the file cannot be read, or its network does not fit the run.
-        """
-        found = NetworkAgent.load(path).network
-        try:
-            if self.variants is not None:
-                return generalised(found)
-            return fitted(found, self.rules, self.config.reward)
-        except ValueError as error:
-            raise ValueError(f"start_from={path!r}: {error}") from error
+        return first_network(self.config, self.rules, is_general=self.variants is not None)
 
     @abstractmethod
     def make_model(self, network: ActionNetwork) -> ModelT:
@@ -398,10 +340,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         found = self.variants[(iteration * self.config.shards + shard) % len(self.variants)]
         if found is not None:
             return found
-        presets = [
-            rules for rules in game_of(self.rules).presets.values() if rules not in SMALL_GAMES.values()
-        ]
-        return mixed_variant(presets, np.random.default_rng((self.config.seed, iteration, shard, 2)))
+        return mixed_variant(self.rules, np.random.default_rng((self.config.seed, iteration, shard, 2)))
 
     def _table_sizes(self, iteration: int) -> int | IntArray:
         """The number of seats, or of each game."""
@@ -462,58 +401,13 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         """The quick comparison, on deals of its own.
 
         Returns:
-            Points, units of payments and first places against the `eval_opponents`; those of a general
-            network against the baseline in every variant.
+            See `quick_comparison`.
         """
-        found = {}
-        num_deals, seed = self.config.eval_deals, self.config.seed + 1_000_000
-        if self.variants is not None:
-            for line in self._in_every_variant(num_deals, seed):
-                against = f"{line['opponent']}_{line['variant']}"
-                found[f"{line['figure']}_v_{against}"] = line["mean"]
-                found[f"firsts_v_{against}"] = line["first"]
-            return found
-        for name in self.eval_opponents:
-            opponent = tienlen_agents.load(name)
-            result = arena.match(self.agent(), opponent, rules=self.rules, num_deals=num_deals, seed=seed)
-            score = result.scores[0]
-            found[f"points_v_{name}"] = score.points.mean
-            if score.units is not None:
-                found[f"units_v_{name}"] = score.units.mean
-            found[f"firsts_v_{name}"] = score.first.mean
-        return found
+        return quick_comparison(self.agent(), self.eval_opponents, self.config, self.variants)
 
     def report(self, out: Path, console: Console) -> None:
-        """Compare the policy on held-out duplicate deals; print and write the result table.
-
-        That of a general network, ``variants.csv``, has a line for each variant.
-        """
-        num_deals, seed = self.config.final_deals, self.config.seed + 2_000_000
-        if self.variants is not None:
-            lines = list(self._in_every_variant(num_deals, seed))
-            console.print(variants_table(lines))
-            text = io.StringIO()
-            writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-            writer.writeheader()
-            names = ("variant", "opponent")
-            writer.writerows({**line, **{key: spreadsheet(line[key]) for key in names}} for line in lines)
-            write_atomic(out / "variants.csv", text.getvalue().encode())
-            return
-        report = arena.compare(
-            self.agent(),
-            [tienlen_agents.load(name) for name in dict.fromkeys(("random", *self.eval_opponents))],
-            rules=self.rules,
-            num_deals=num_deals,
-            seed=seed,
-            mixed=False,
-        )
-        report.print(console)
-        report.write(out)
-
-    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[dict[str, Any]]:
-        """See `in_every_variant`: the policy against the baseline."""
-        baseline = tienlen_agents.load(self.features.baseline or "random")
-        return in_every_variant(self.agent(), baseline, self.variants or (), num_deals, seed)
+        """Compare the policy on held-out duplicate deals; print and write the result table."""
+        final_comparison(self.agent(), self.eval_opponents, self.config, self.variants, out, console)
 
     def state(self) -> dict[str, Any]:
         """The contents of a checkpoint."""
@@ -570,9 +464,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         if self.config.final_deals:
             self.report(out, console)
         console.print(f"run folder: {out}")
-        policy = f"policy:{tienlen_agents.quoted(str(out / self.policy_file))}"
-        seats = ["human", *[policy] * (self.rules.num_players - 1)]
-        command = shell_command("play", "--rules", self.rules.name, "--seats", *seats)
+        command = command_to_play(out / self.policy_file, self.rules)
         console.print(f"play with it: {command}", markup=False, highlight=False, soft_wrap=True)
 
 

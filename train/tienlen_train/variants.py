@@ -2,26 +2,23 @@
 
 The rounds of a shard have one variant; the next shards and iterations have the next ones. Rewards are in
 standard deviations of a round's score in that variant, so no variant counts more than another because its
-points or units are larger numbers. The comparison with the baseline has a line for each variant.
+points or units are larger numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from rich.table import Table
 
 import tienlen_agents
-from tienlen_agents import arena
-from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.general import Objective, reward_of
+from tienlen_agents.networks.general import reward_of
 from tienlen_agents.networks.network import general_inputs
-from tienlen_env.engine.agent import Agent, View, history_of
+from tienlen_env import SMALL_GAMES
+from tienlen_env.engine.agent import View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules
@@ -105,13 +102,15 @@ def parse_variants(text: str) -> tuple[Variant | None, ...]:
     return found
 
 
-def mixed_variant(presets: Sequence[AnyRules], rng: np.random.Generator) -> Variant:
-    """Rules each of whose fields is drawn from those of some presets, and an objective that they have.
+def mixed_variant(of_game: AnyRules, rng: np.random.Generator) -> Variant:
+    """Rules each of whose fields is drawn from those of a game's presets, and an objective that they have.
 
     Raises:
         ValueError: no mixture of the presets was valid.
     """
-    kind = type(presets[0])
+    small = SMALL_GAMES.values()
+    presets = [rules for rules in game_of(of_game).presets.values() if rules not in small]
+    kind = type(of_game)
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for _ in range(_TRIES):
         # Mostly one preset, so that the combination makes sense as a game.
@@ -146,52 +145,3 @@ def reward_scale(variant: Variant) -> float:
         batch.step_games(games, agent.act(View(batch, games, copy=False)), rewards)
         scores += rewards
     return float(scores.std()) or 1.0
-
-
-def in_every_variant(
-    policy: NetworkAgent, baseline: Agent, variants: Sequence[Variant | None], num_deals: int, seed: int
-) -> Iterator[dict[str, Any]]:
-    """A policy alone against the baseline, in every variant that has a name: the columns of the table.
-
-    Args:
-        policy: with a general network.
-        baseline: has all other seats.
-        variants: None for ``mixed``.
-        num_deals: of each match.
-        seed: of the deals.
-    """
-    for variant in filter(None, variants):
-        objective: Objective = "payments" if variant.reward == "payments" else "points"
-        agent = replace(policy, objective=objective)
-        result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
-        score = result.scores[0]
-        # Payments count where they are the objective.
-        main, parity = score.points, result.parity_points
-        if objective == "payments" and score.units is not None:
-            main, parity = score.units, 0.0
-        yield {
-            "variant": variant.name,
-            "opponent": result.names[1],
-            "figure": "points" if main is score.points else "units",
-            "mean": main.mean,
-            "half_width": main.half_width,
-            "parity": parity,
-            "first": score.first.mean,
-            "first_half_width": score.first.half_width,
-        }
-
-
-def variants_table(lines: Sequence[dict[str, Any]]) -> Table:
-    """The lines of `in_every_variant`, for people."""
-    title = f"alone against {lines[0]['opponent']} in all other seats"
-    table = Table("variant", title=title, title_justify="left", box=None)
-    for name in ("a round", "parity", "first %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(
-            line["variant"],
-            f"{line['mean']:.3f} ± {line['half_width']:.3f} {line['figure']}",
-            f"{line['parity']:.2f}",
-            f"{100 * line['first']:.1f} ± {100 * line['first_half_width']:.1f}",
-        )
-    return table
