@@ -10,8 +10,8 @@ STAMP := $(VENV)/.installed
 # What `make train` alone needs, a fifth of the packages, until something needs all.
 LEARNER := $(if $(wildcard $(STAMP))$(filter-out train,$(MAKECMDGOALS)),$(STAMP),$(VENV)/.learner)
 PY := $(VENV)/bin/python
-# The loops as machine code, and what they are made of.
-NATIVE := tienlen_env/engine/backends/native/built/loops.json
+# The loops as machine code, and what they are made of; without `tools/` Numba compiles them.
+NATIVE := $(if $(wildcard tools/native),tienlen_env/engine/backends/native/built/loops.json)
 SIGNATURES := tools/native/signatures.txt
 KERNELS := $(shell find tienlen_env agents $(wildcard extensions/exact extensions/bridges tools/native) -name '*.py') $(wildcard tools/native/calls.c $(SIGNATURES))
 # The page of the table.
@@ -23,6 +23,7 @@ Tiến lên / Thirteen: environment, agents, training
 
   make train      train a small policy (4 to 11 minutes), compare it with the baselines
   make test       run every test, on all cores
+  make test-core  run those of the core: tienlen_env, agents, train
   make nightly    run the longer tests, the fuzzers and the examples of other libraries
   make mutation   change what decides, line by line, and see whether a test fails; it goes on where it ended
   make weekly     ten million changed inputs, and `make mutation`: hours; both go on where they ended
@@ -52,7 +53,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu figures native signatures web-engine web play wheel wheels clean distclean
+.PHONY: help install train test test-core nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu figures native signatures web-engine web play wheel wheels clean distclean
 
 help:
 	$(info $(HELP))
@@ -77,11 +78,11 @@ $(VENV)/.learner $(STAMP): pyproject.toml constraints.txt
 	    echo 'Making $(VENV) ...'; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	fi
-	$(PY) -m pip install --disable-pip-version-check --no-compile $$($(PY) tools/torch_index.py) -c constraints.txt -e '.[$(EXTRAS)]'
+	$(PY) -m pip install --disable-pip-version-check --no-compile $(if $(wildcard tools/torch_index.py),$$($(PY) tools/torch_index.py)) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
-train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
+train test test-core nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
 # No machine code is built first: Numba compiles the loops that the run calls, an eighth of all, and keeps them.
 train: $(LEARNER)
@@ -93,6 +94,10 @@ test: $(STAMP) $(NATIVE)
 	    if $(MAKE) --no-print-directory $(WEB)/node_modules/.package-lock.json; then $(MAKE) --no-print-directory web; \
 	    else echo 'npm reaches no packages here: the page is not built, and its tests are skipped.' >&2; fi; fi
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
+
+# What a clone without extensions/, research/ and tools/ has, too.
+test-core: $(STAMP) $(NATIVE)
+	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal tests/tienlen_env tests/agents tests/train $(ARGS)
 
 nightly: $(STAMP) $(NATIVE)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
@@ -122,11 +127,10 @@ PAGE_TOOLS := $(WEB)/node_modules/.package-lock.json
 lint: $(STAMP) $(if $(and $(wildcard $(WEB)/package-lock.json),$(shell command -v npm 2>/dev/null)),$(PAGE_TOOLS))
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m mypy
-	$(VENV)/bin/lint-imports --no-cache
-	$(PY) -m tools.figures --check
+	$(PY) -m tests.lint
+	$(if $(wildcard tools/figures),$(PY) -m tools.figures --check)
 	@if [ -e $(PAGE_TOOLS) ]; then cd $(WEB) && npm run --silent lint; \
-	    else echo 'Node.js is not here: the sources of the page are not checked.' >&2; fi
+	    elif [ -d $(WEB) ]; then echo 'Node.js is not here: the sources of the page are not checked.' >&2; fi
 
 format: $(STAMP)
 	@if [ -e $(PAGE_TOOLS) ]; then cd $(WEB) && npm run --silent format; fi
@@ -152,9 +156,11 @@ figures: $(STAMP) $(NATIVE)
 	$(PY) -m tools.figures $(ARGS)
 
 # Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.
+ifneq ($(NATIVE),)
 $(NATIVE): $(STAMP) $(KERNELS)
 	@echo 'Compiling the loops for this processor: the first time this takes some minutes ...'
 	@$(PY) -m tools.native.build --or-notice
+endif
 
 native: $(STAMP)
 	$(PY) -m tools.native.build $(ARGS)

@@ -5,8 +5,11 @@ Longer runs carry the `nightly` marker, which the default options in pyproject.t
 
 from __future__ import annotations
 
+import ast
 import signal
 from collections import Counter
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from tests.high_card import HIGH_CARD
-from tests.needs import TOOLS
+from tests.needs import ROOT, TOOLS
 from tienlen_env.games.registry import register
 
 settings.register_profile(
@@ -50,6 +53,34 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         lines = sorted(" | ".join(line) for line in compiled_by_numba(jit.LOOPS))
         with Path(path).open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines if "tests." not in line)
+
+
+# The packages and folders that a clone may lack.
+PARTS = {path.name for path in ROOT.glob("tests/extensions/*") if path.is_dir()} - {"__pycache__"}
+OPTIONAL = ("research", "tools", *(f"tienlen_{name}" for name in sorted(PARTS)))
+
+
+@cache
+def lacking(path: Path) -> str:
+    """What a module of the tests imports and this clone does not have; empty if nothing."""
+    imported = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+    for module in imported:
+        if module.partition(".")[0] in OPTIONAL and find_spec(module.partition(".")[0]) is None:
+            return module.partition(".")[0]
+        file = ROOT / f"{module.replace('.', '/')}.py"
+        if module.startswith("tests.") and file.is_file() and (found := lacking(file)):
+            return found
+    return ""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests of what this clone does not have."""
+    return bool(lacking(collection_path)) or None if collection_path.suffix == ".py" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

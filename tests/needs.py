@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_table.engine.compile import PROGRAM
-
 ROOT = Path(__file__).parents[1]
 FOLDERS = [ROOT, ROOT / "agents", ROOT / "train", *sorted(ROOT.glob("extensions/*"))]  # of packages
 STATIC = ROOT / "extensions" / "table" / "tienlen_table" / "server" / "static"  # where `make web` builds
 MODULES = ROOT / "extensions" / "table" / "web" / "node_modules"
 AXE = MODULES / "axe-core" / "axe.min.js"
 
+PROGRAM = "wasm-ld"  # as in `tienlen_table.engine.compile`
 NODE = shutil.which("node")
 CAN_LINK = shutil.which(PROGRAM) is not None
 CHROMIUM = (
@@ -51,38 +50,30 @@ _without_node = None if NODE else "Node.js"
 _without_chromium = None if CHROMIUM else "Chromium"
 _without_page = None if (STATIC / "engine/index.json").is_file() else "the page (make web)"
 
-_without_cuda = None if importlib.util.find_spec("numba_cuda") else "numba-cuda (pip install -e '.[cuda]')"
 
-_without_openspiel = (
-    None if importlib.util.find_spec("pyspiel") else "OpenSpiel (pip install -e '.[openspiel]')"
+def _without(extra: str, name: str, *modules: str) -> str | None:
+    """What is missing of an extension that needs some modules; None if all is there."""
+    is_there = all(importlib.util.find_spec(module) is not None for module in modules)
+    return None if is_there else f"{name} (pip install -e '.[{extra}]')"
+
+
+_without_cuda = _without("cuda", "numba-cuda", "numba_cuda")
+
+needs_exact = pytest.mark.skipif(
+    importlib.util.find_spec("tienlen_exact") is None, reason="this clone has no extensions/exact"
 )
-
-_without_jax = None if importlib.util.find_spec("jax") else "JAX (pip install -e '.[jax]')"
-
-needs_openspiel = _needs(_without_openspiel)
-needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
+needs_openspiel = _needs(_without("openspiel", "OpenSpiel", "tienlen_bridges", "pyspiel"))
+needs_pyarrow = _needs(_without("data", "pyarrow", "pyarrow"))
 needs_mlcroissant = _needs(
-    None
-    if importlib.util.find_spec("mlcroissant") and importlib.util.find_spec("pyarrow")
-    else "mlcroissant and pyarrow (pip install mlcroissant -e '.[data]')"
+    _without("data", "mlcroissant (pip install mlcroissant) and pyarrow", "mlcroissant", "pyarrow")
 )
-needs_jax = _needs(_without_jax)
+needs_jax = _needs(_without("jax", "JAX", "tienlen_bridges", "jax"))
 needs_perl = _needs(None if _has_perl() else "perl with JSON::PP")
 needs_cc = _needs(None if shutil.which("cc") else "a C compiler (cc)")
-needs_onnx = _needs(
-    None
-    if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime")
-    else "ONNX and ONNX Runtime (pip install -e '.[onnx]')"
-)
-needs_pandas = _needs(None if importlib.util.find_spec("pandas") else "pandas (pip install -e '.[data]')")
-needs_minari = _needs(
-    None
-    if importlib.util.find_spec("minari") and importlib.util.find_spec("pyarrow")
-    else "Minari (pip install -e '.[minari]')"
-)
-needs_pufferlib = _needs(
-    None if importlib.util.find_spec("pufferlib") else "PufferLib (pip install -e '.[pufferlib]')"
-)
+needs_onnx = _needs(_without("onnx", "ONNX and ONNX Runtime", "tienlen_bridges", "onnx", "onnxruntime"))
+needs_pandas = _needs(_without("data", "pandas", "pandas"))
+needs_minari = _needs(_without("minari", "Minari", "tienlen_data", "minari", "pyarrow"))
+needs_pufferlib = _needs(_without("pufferlib", "PufferLib", "tienlen_bridges", "pufferlib"))
 needs_linker = _needs(_without_linker)
 needs_node = _needs(_without_node or _without_linker)
 needs_chromium = _needs(_without_chromium)

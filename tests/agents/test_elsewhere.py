@@ -21,19 +21,15 @@ import pytest
 
 import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
-from tests.needs import needs_onnx, needs_openspiel
+from tests.needs import needs_exact, needs_onnx, needs_openspiel
 from tests.plain_python import printed
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.terminal.human import Leave
-from tienlen_bridges.onnx_policy import to_onnx
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.registry import get_rules
-from tienlen_exact import build, small_game
-from tienlen_exact.agent import save_policy
-from tienlen_exact.policies import uniform
 
 ROOT = Path(__file__).parents[2]
 POLICY = next(iter(sorted(WEIGHTS.glob("cardgames-medium-*.safetensors"))))
@@ -53,12 +49,19 @@ MORE = [
 ]  # fmt: skip
 RULES = {"exact": "mini", "trickster": "thirteens"}  # the others play `cardgames`
 SLOW = ["openspiel:ismcts,simulations=3", "search:worlds=2,isolate=1"]
-MARKS = {"onnx": needs_onnx, "openspiel": needs_openspiel}
+MARKS = {"exact": needs_exact, "onnx": needs_onnx, "openspiel": needs_openspiel}
+
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    """What an agent needs."""
+    return [mark for start, mark in MARKS.items() if name.startswith(start)]
+
+
 NAMES = [
     pytest.param(
         name,
         marks=[
-            *(mark for start, mark in MARKS.items() if name.startswith(start)),
+            *marks_of(name),
             *([pytest.mark.nightly] if name in SLOW else []),
         ],
     )
@@ -92,9 +95,16 @@ def choices(agent: Agent) -> list[int]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the files that agents read."""
     folder = tmp_path_factory.mktemp("files")
-    tree = build(small_game("mini"))
-    save_policy(folder / "mini.npz", tree, uniform(tree), "a test")
+    if not needs_exact.args[0]:
+        from tienlen_exact import build, small_game
+        from tienlen_exact.agent import save_policy
+        from tienlen_exact.policies import uniform
+
+        tree = build(small_game("mini"))
+        save_policy(folder / "mini.npz", tree, uniform(tree), "a test")
     if not needs_onnx.args[0]:
+        from tienlen_bridges.onnx_policy import to_onnx
+
         agent = tienlen_agents.load("reference")
         (folder / "policy.onnx").write_bytes(to_onnx(agent, get_rules("cardgames")))  # type: ignore[arg-type]
     return folder
@@ -243,7 +253,7 @@ def last_choices(name: str, rules: str, num_games: int, num_cards: int) -> list[
         ("heuristic", "north", 8, 52),  # suits bind
         ("trickster", "thirteens", 8, 52),
         *(
-            pytest.param(name, rules, 2, 10, marks=pytest.mark.nightly)
+            pytest.param(name, rules, 2, 10, marks=[pytest.mark.nightly, *marks_of(name)])
             for name, rules in [
                 ("reference", "cardgames"), ("champion:worlds=0", "cardgames"),
                 ("champion:worlds=0", "mobile"),

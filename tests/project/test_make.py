@@ -18,6 +18,8 @@ def clone(tmp_path: Path) -> Path:
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / ".venv").mkdir()
+    (tmp_path / "tools" / "native").mkdir(parents=True)
+    (tmp_path / "tools" / "torch_index.py").touch()
     return tmp_path
 
 
@@ -54,3 +56,11 @@ def test_other_targets_install_all_at_once(clone: Path, goals: tuple[str, ...]) 
     told = commands(clone, *goals)
     assert installed(told) == [ALL]
     assert ("Compiling the loops" in told) == (goals[-1] != "train" or "bench" in goals)
+
+
+@pytest.mark.parametrize("goal", ["test-core", "lint", "train"])
+def test_without_tools_nothing_of_them_is_called(clone: Path, goal: str) -> None:
+    shutil.rmtree(clone / "tools")
+    told = commands(clone, goal)
+    assert "pip install" in told
+    assert "tools" not in told

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -85,6 +87,61 @@ def test_few_positional_parameters(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_is_passed_around(path: Path) -> None:
     assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name == "sources.py"
+
+
+# ---------------------------------------------------------------- extensions are not named
+
+# What an extension uses of others, as in the contract "packages" (pyproject.toml); the core uses none.
+USES = {"tienlen_suite": {"tienlen_exact"}}
+EXTENSION = re.compile(
+    r"\b(tienlen_(?:check|exact|suite|table|data|gpu|cluster|bridges)|(?:research|tools)(?=[./]\w))\b"
+)
+# The names that extensions give to doors where a string chooses (`load("onnx:...")`); "cuda" is torch's, too.
+ENTRIES = {
+    name: place.partition(".")[0]
+    for group, entries in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "entry-points"
+    ].items()
+    if group != "tienlen.commands"
+    for name, place in entries.items()
+    if EXTENSION.match(place) and name != "cuda"
+}
+# The extras of pip have such names, and an old run's folder is read by today's.
+NAMES_ENTRIES = ("tienlen_env/extras.py", "train/tienlen_train/runs.py")
+
+
+def named_extensions(path: Path) -> Iterator[tuple[int, str]]:
+    """Extensions, research and tools that the strings of a module name, by package or by entry point."""
+    inside = path.relative_to(ROOT).as_posix()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        yield from ((node.lineno, name) for name in EXTENSION.findall(node.value))
+        if (entry := node.value.partition(":")[0]) in ENTRIES and inside not in NAMES_ENTRIES:
+            yield node.lineno, ENTRIES[entry]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_string_names_another_extension(path: Path) -> None:
+    """Contracts of imports do not see ``import_module("...")`` and ``load("...")``."""
+    package = next(part for part in path.relative_to(ROOT).parts if part.startswith("tienlen_"))
+    allowed = {package, *USES.get(package, ())}
+    assert [(line, name) for line, name in named_extensions(path) if name not in allowed] == []
+
+
+def test_strings_that_name_an_extension_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""Of tienlen_gpu."""\nload("exact:tree")\nimport_module("tools.x")\nload("exactly")\n'
+    )
+    assert sorted(named_extensions(module)) == [(1, "tienlen_gpu"), (2, "tienlen_exact"), (3, "tools")]
+
+
+def test_the_trainer_needs_few_modules() -> None:
+    tree = ast.parse((ROOT / "train" / "tienlen_train" / "trainer.py").read_text(encoding="utf-8"))
+    found = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert len([line for line in found if "tienlen_" in line]) <= 15
 
 
 # ---------------------------------------------------------------- cycles between modules

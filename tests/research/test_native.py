@@ -29,3 +29,10 @@ def test_without_machine_code_it_is_refused(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(SystemExit, match="make native"):
         native.main(["--out", str(tmp_path / "out.json")])
     assert not list(tmp_path.iterdir())
+
+
+def test_it_refuses_before_it_measures(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    with pytest.raises(SystemExit, match="expected a part of one of"):
+        native.main(["--only", "no such row", "--out", str(out)])
+    assert not out.exists()

@@ -15,7 +15,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from tests.extensions.cluster.clusters import SMALL as SMALL_NETWORK
 from tests.train.test_run_damage import damage, names, write_state
 from tests.train.test_trainer import curve
 from tienlen_agents.arena.stats import Estimate
@@ -28,7 +27,11 @@ from tienlen_train.league import LeagueConfig, Member, Population, Table, payoff
 from tienlen_train.loop import train
 
 SMALL: dict[str, Any] = {
-    **SMALL_NETWORK,
+    "batch_size": 256,
+    "state_width": 16,
+    "action_width": 8,
+    "critic_width": 16,
+    "threads": 1,
     "generations": 3,
     "iterations": 1,
     "payoff_deals": 4,

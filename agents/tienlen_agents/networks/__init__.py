@@ -4,7 +4,7 @@
 gradients and players need neither torch nor its overhead for one decision:
 
 - `tienlen_agents.networks.inference`: compiled loops over arrays. All agents play by them. The browser runs
-  the same functions, compiled to WebAssembly; `tienlen_table.wasm.entries` only calls them.
+  the same functions, compiled to WebAssembly.
 - `tienlen_train.network`: a torch module. `tienlen_train` trains it, and it plays on a GPU, where the
   loops decide if two actions are nearly equal.
 

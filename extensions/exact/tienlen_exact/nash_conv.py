@@ -2,7 +2,6 @@
 
     tienlen bench nash-conv                       # under two hours on two cores; docs/exact.md has the result
     tienlen bench nash-conv --seeds 2 --rules mini
-    python tools/docs/plot_nash_conv.py runs/nash_conv --out docs/pictures/nash-conv
 
 Every run is a file in the folder `out`; the same command goes on from there after a stop. NashConv is exact
 (`tienlen_exact`), so seeds are the only source of chance.

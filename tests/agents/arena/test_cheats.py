@@ -15,16 +15,13 @@ import pytest
 
 import tienlen_agents
 from tests.cheats import CARDS, FULL, install_agents, other_hand, wrong_cards
-from tests.extensions.cluster.test_arena import PoolHere
 from tests.high_card import HIGH_CARD, TURN
-from tienlen_agents import arena
 from tienlen_agents.arena.play import Played, play_deals
 from tienlen_agents.external import isolated as isolated_module, process as process_module
 from tienlen_agents.external.isolated import IsolatedAgent
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
 from tienlen_agents.external.process import Child
 from tienlen_agents.external.seeds import hashed_seed
-from tienlen_cluster.pool import RayExecutor
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, TienLenError
@@ -132,16 +129,6 @@ def test_the_arena_names_who_answers_nonsense(answer: Callable[[int], Any]) -> N
     if answer(3) is not None:  # None: the actions' own cards
         with pytest.raises(ValueError, match="cheat"):
             play(NonsenseCards())
-
-
-@pytest.mark.parametrize("kind", CARDS)
-def test_a_match_on_a_cluster_names_who_plays_wrong_cards(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tienlen_agents._factories, "cheat", lambda: CardCheat(kind))
-    executor = RayExecutor(PoolHere())
-    with pytest.raises(IllegalPlayError, match="agent 'cheat' played against the rules: game ") as caught:
-        arena.match("cheat", "random", executor=executor, num_deals=4)
-    assert caught.value.seat is not None
-    assert caught.value.clause
 
 
 class ChangesItsView(Cheat):

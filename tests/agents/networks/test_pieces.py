@@ -190,5 +190,7 @@ def test_an_added_piece_changes_no_policy(with_added_pieces: Path, tmp_path: Pat
 )
 def test_other_executors_agree_on_added_pieces(with_added_pieces: Path, test: str) -> None:
     """WebAssembly and the device compute what the processor does, which the test before compares."""
+    if not (ROOT / test.partition("::")[0]).is_file():
+        pytest.skip(f"this clone has no {test}")
     out = run_in(with_added_pieces, "-m", "pytest", "-q", "-p", "no:cacheprovider", test)
     assert " passed" in out

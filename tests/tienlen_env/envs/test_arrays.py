@@ -168,6 +168,7 @@ def aec(change: Change) -> object:
 
 def pufferlib(change: Change) -> object:
     pytest.importorskip("pufferlib")
+    pytest.importorskip("tienlen_bridges")
     from tienlen_bridges.pufferlib import SelfPlayPufferEnv
 
     env = SelfPlayPufferEnv("cardgames", GAMES)
@@ -177,6 +178,7 @@ def pufferlib(change: Change) -> object:
 
 def jax(change: Change) -> object:
     pytest.importorskip("jax")
+    pytest.importorskip("tienlen_bridges")
     import jax
 
     from tienlen_bridges.jax import Env

@@ -7,7 +7,6 @@ from types import ModuleType
 
 import pytest
 
-from research import native
 from tienlen_agents.settings import ConfigError
 from tienlen_train.benchmarks import BenchConfig, chosen, speed, startup
 
@@ -23,7 +22,7 @@ def test_no_row_is_an_error_that_names_all() -> None:
         chosen(BenchConfig(only="batch"), {"Batch b": 1, "search": 2})
 
 
-@pytest.mark.parametrize("module", [native, speed, startup])
+@pytest.mark.parametrize("module", [speed, startup])
 def test_every_benchmark_refuses_before_it_measures(tmp_path: Path, module: ModuleType) -> None:
     out = tmp_path / "bench.json"
     with pytest.raises(SystemExit, match="expected a part of one of"):
