@@ -320,6 +320,10 @@ HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m research.ship"),
     "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
+    "champion-adapt": Historical(
+        "9e8abc3",
+        "python -m research.paired_match --deals 200 --opponent heuristic search champion champion:adapt=1",
+    ),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
