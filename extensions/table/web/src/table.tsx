@@ -824,12 +824,10 @@ export function Table({
   // A card that is played, or a button that has done its work, takes the focus along: it goes to the hand.
   const focused = useRef(-1);
   useLayoutEffect(() => {
-    if (
-      focused.current < 0 ||
-      document.activeElement !== document.body ||
-      document.querySelector("dialog[open]")
-    )
-      return;
+    const active = document.activeElement;
+    // The browser takes the focus from a disabled button only when it paints, maybe after the last of these calls.
+    const isLost = active === document.body || (active instanceof HTMLButtonElement && active.disabled);
+    if (focused.current < 0 || !isLost || document.querySelector("dialog[open]")) return;
     const held = document.querySelectorAll<HTMLElement>(".hand .hold");
     (
       held[Math.min(focused.current, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score")
