@@ -18,7 +18,7 @@ import {
 } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
 import { cardsOf, isCards, messageOf, PERSON } from "./model.ts";
-import { Choice, clipboard, useKeys, useNarrow } from "./parts.tsx";
+import { Choice, clipboard, IconButton, useKeys, useNarrow } from "./parts.tsx";
 
 const PAD = 34;
 
@@ -197,22 +197,12 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
   return (
     <main class="explorer">
       <header class="bar-top">
-        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>
-          ‹
-        </button>
+        <IconButton sign="‹" name="back" onClick={onLeave} />
         <h1>
           {t("explorer")} {round && <small>{rulesWords(round.data.rules)}</small>}
         </h1>
         <span class="tools">
-          <button
-            type="button"
-            class="icon"
-            onClick={onSettings}
-            aria-label={t("settings")}
-            title={t("settings")}
-          >
-            ⚙
-          </button>
+          <IconButton sign="⚙" name="settings" onClick={onSettings} />
         </span>
       </header>
       <details class="open-record" open={!opened}>

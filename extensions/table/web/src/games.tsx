@@ -6,9 +6,9 @@ import { agentWords, decimal, estimateText, pointsText, rulesWords, t, unitsText
 import { judge, playOut, type Judged } from "./judge.ts";
 import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, PERSON, playsOf } from "./model.ts";
-import { clipboard, go, Waiting, type ScreenProps } from "./parts.tsx";
+import { clipboard, go, IconButton, Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
-import { Table, type Coach } from "./table.tsx";
+import { CoachedTable, type Coach } from "./table.tsx";
 
 const seatOf = (game: LocalGame): number => game.config.seats.indexOf(PERSON);
 /** What a game that is over came to for the person, in words: units where money is played for. */
@@ -26,19 +26,9 @@ function Header({
 }) {
   return (
     <header class="bar-top">
-      <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>
-        ‹
-      </button>
+      <IconButton sign="‹" name="back" onClick={onLeave} />
       <h1>{title}</h1>
-      <button
-        type="button"
-        class="icon"
-        onClick={onSettings}
-        aria-label={t("settings")}
-        title={t("settings")}
-      >
-        ⚙
-      </button>
+      <IconButton sign="⚙" name="settings" onClick={onSettings} />
     </header>
   );
 }
@@ -256,16 +246,13 @@ export function Learn({ id, settings, onLeave, onSettings }: ScreenProps & { id:
     );
   };
   return (
-    <Table
+    <CoachedTable
       key={`${at}/${attempt}`}
       host={host}
-      settings={settings}
-      invitations={[]}
-      isOpen={false}
       coach={coach}
+      settings={settings}
       onLeave={onLeave}
       onSettings={onSettings}
-      onExplore={() => {}}
     />
   );
 }
@@ -445,16 +432,13 @@ export function ChallengeScreen({ number, settings, onLeave, onSettings }: Scree
     </aside>
   );
   return (
-    <Table
+    <CoachedTable
       key={deal}
       host={host}
-      settings={settings}
-      invitations={[]}
-      isOpen={false}
       coach={coach}
+      settings={settings}
       onLeave={onLeave}
       onSettings={onSettings}
-      onExplore={() => {}}
     />
   );
 }

@@ -94,6 +94,17 @@ export function playSound(name: Sound): void {
   );
 }
 
+/** A button that shows a sign; its name is said and stands in a tooltip. */
+export function IconButton(props: { sign: string; name: Key; kind?: string; onClick: () => void }) {
+  const name = t(props.name);
+  const look = `icon ${props.kind ?? ""}`.trim();
+  return (
+    <button type="button" class={look} onClick={props.onClick} aria-label={name} title={name}>
+      {props.sign}
+    </button>
+  );
+}
+
 /** A browser has it at safe addresses only, whatever its type says. */
 export const clipboard = (navigator as { clipboard?: Clipboard }).clipboard;
 

@@ -8,7 +8,7 @@ import { messageOf, PERSON, playsOf } from "./model.ts";
 import { Waiting, type ScreenProps } from "./parts.tsx";
 import { answered, progressOf, type Progress } from "./progress.ts";
 import { readStored, store } from "./storage.ts";
-import { Table, type Coach } from "./table.tsx";
+import { CoachedTable, type Coach } from "./table.tsx";
 
 /** A person against the rule-based player, from a position on. */
 const hostOf = (data: RoundData): LocalHost =>
@@ -177,16 +177,13 @@ export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
     );
   };
   return (
-    <Table
+    <CoachedTable
       key={`${number}/${attempt}`}
       host={host}
-      settings={settings}
-      invitations={[]}
-      isOpen={false}
       coach={coach}
+      settings={settings}
       onLeave={onLeave}
       onSettings={onSettings}
-      onExplore={() => {}}
     />
   );
 }
@@ -353,16 +350,13 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     );
   };
   return (
-    <Table
+    <CoachedTable
       key={`${number}/${attempt}`}
       host={host}
-      settings={settings}
-      invitations={[]}
-      isOpen={false}
       coach={coach}
+      settings={settings}
       onLeave={onLeave}
       onSettings={onSettings}
-      onExplore={() => {}}
     />
   );
 }

@@ -36,7 +36,18 @@ import {
   type SeatInfo,
   type TableView,
 } from "./model.ts";
-import { clipboard, Dialog, Pace, playSound, useKeys, useNarrow, Waiting, type Settings } from "./parts.tsx";
+import {
+  clipboard,
+  Dialog,
+  Pace,
+  playSound,
+  useKeys,
+  useNarrow,
+  Waiting,
+  IconButton,
+  type ScreenProps,
+  type Settings,
+} from "./parts.tsx";
 import { Presses } from "./press.ts";
 import { RulesDialog } from "./rules.tsx";
 import { endedRound, isChop, numberOnTable, shownView } from "./shown.ts";
@@ -862,9 +873,7 @@ export function Table({
       onFocusIn={noteFocus}
     >
       <header class="bar-top">
-        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>
-          ‹
-        </button>
+        <IconButton sign="‹" name="back" onClick={onLeave} />
         <h1>
           <span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small>
         </h1>
@@ -886,34 +895,10 @@ export function Table({
             </button>
           )}
           {!coach && view.round > 0 && !isEnded && (
-            <button
-              type="button"
-              class="icon last-result"
-              onClick={() => setLooking(true)}
-              aria-label={t("lastResult")}
-              title={t("lastResult")}
-            >
-              Σ
-            </button>
+            <IconButton sign="Σ" name="lastResult" kind="last-result" onClick={() => setLooking(true)} />
           )}
-          <button
-            type="button"
-            class="icon rules"
-            onClick={() => setReading(true)}
-            aria-label={t("rules")}
-            title={t("rules")}
-          >
-            ?
-          </button>
-          <button
-            type="button"
-            class="icon"
-            onClick={onSettings}
-            aria-label={t("settings")}
-            title={t("settings")}
-          >
-            ⚙
-          </button>
+          <IconButton sign="?" name="rules" kind="rules" onClick={() => setReading(true)} />
+          <IconButton sign="⚙" name="settings" onClick={onSettings} />
         </span>
       </header>
       {host.isLost && (
@@ -945,15 +930,7 @@ export function Table({
 
       {invitations.length > 0 && isInviting && (
         <aside class="invite" aria-label={t("invite")}>
-          <button
-            type="button"
-            class="icon"
-            aria-label={t("close")}
-            title={t("close")}
-            onClick={() => setInviting(false)}
-          >
-            ×
-          </button>
+          <IconButton sign="×" name="close" onClick={() => setInviting(false)} />
           <h2>{t("invite")}</h2>
           <p>
             {t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}
@@ -1106,4 +1083,9 @@ export function Table({
       )}
     </main>
   );
+}
+
+/** A table with a coach, for screens that play alone: nobody is invited, and records are not shown. */
+export function CoachedTable(props: ScreenProps & { host: LocalHost; coach: Coach }) {
+  return <Table {...props} invitations={[]} isOpen={false} onExplore={() => {}} />;
 }
