@@ -134,7 +134,8 @@ def spread(
         others += [copy.deepcopy(agent) for _ in range(num_seatings - 1 - len(others))]
         met = _met.setdefault(agent, set())
         if not met.isdisjoint(deals):
-            close(agent)
+            for one in (agent, *others):
+                close(one)
             met.clear()
         met |= deals
         for seating in range(1, num_seatings):
