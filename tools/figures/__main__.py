@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tienlen_agents.files import write_atomic
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
 from tools.figures.registry import ENTRIES, PRINTED, Entry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
@@ -61,6 +62,11 @@ def commit(paths: Sequence[str]) -> str:
         return ""
 
 
+def folder_of(entry: Entry) -> Path:
+    """Where the outputs of an entry's commands are kept, of the sources as they are."""
+    return WORK / f"{entry.name}-{entry.seed}-{digest_of(entry.sources)}"
+
+
 def make(entry: Entry) -> dict[str, Any]:
     """Run the commands of an entry, and return its result.
 
@@ -69,8 +75,7 @@ def make(entry: Entry) -> dict[str, Any]:
     """
     from tienlen_agents.command import cpu_name, versions
 
-    sources = digest_of(entry.sources)
-    folder = WORK / f"{entry.name}-{entry.seed}-{sources}"
+    folder = folder_of(entry)
     outputs: dict[str, Path] = {}
     timing = folder / "seconds.json"  # of earlier, stopped runs of this entry
     before = json.loads(timing.read_text(encoding="utf-8")) if timing.exists() else 0.0
@@ -91,13 +96,13 @@ def make(entry: Entry) -> dict[str, Any]:
                     env={"OMP_NUM_THREADS": "1", **os.environ},
                 )
         finally:
-            timing.write_text(json.dumps(before + _seconds() - start), encoding="utf-8")
+            write_atomic(timing, json.dumps(before + _seconds() - start).encode())
     return {
-        "commands": {key: entry.command(key) for key in entry.commands},
+        "commands": entry.all_commands(),
         "seed": entry.seed,
         "deals": entry.deals,
         "commit": commit(entry.sources),
-        "sources": sources,
+        "sources": digest_of(entry.sources),
         "processor": cpu_name(),
         "versions": versions(),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
@@ -136,7 +141,7 @@ def write_pages() -> None:
         text = path.read_text(encoding="utf-8")
         new = filled(text, path.relative_to(ROOT).as_posix())
         if new != text:
-            path.write_text(new, encoding="utf-8")
+            write_atomic(path, new.encode())
             print(f"wrote {path.relative_to(ROOT)}")
     found, _ = without_source()
     text = EXCEPTIONS.read_text(encoding="utf-8")
@@ -145,7 +150,7 @@ def write_pages() -> None:
         if left < count:
             line = re.escape(f'"{page}" = {count}') + "\n"
             text = re.sub(line, f'"{page}" = {left}\n' if left else "", text)
-    EXCEPTIONS.write_text(text, encoding="utf-8")
+    write_atomic(EXCEPTIONS, text.encode())
 
 
 def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[Entry]:
@@ -222,15 +227,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{len(todo)} results, about {total:.0f} minutes of processor time", flush=True)
         for entry in todo:
             if options.again:
-                shutil.rmtree(
-                    WORK / f"{entry.name}-{entry.seed}-{digest_of(entry.sources)}", ignore_errors=True
-                )
+                shutil.rmtree(folder_of(entry), ignore_errors=True)
             try:
                 _store(entry, make(entry))
             except subprocess.CalledProcessError as error:
                 parser.exit(1, f"{entry.name}: its command ended with {error.returncode}; nothing is lost\n")
             made[entry.name] = digest_of(entry.sources)
-            log.write_text(json.dumps(made), encoding="utf-8")
+            write_atomic(log, json.dumps(made).encode())
             write_pages()
         return 0
     write_pages()
@@ -238,8 +241,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _store(entry: Entry, result: dict[str, Any]) -> None:
-    from tienlen_agents.files import write_atomic
-
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     write_atomic(RESULTS / f"{entry.name}.json", text.encode())
     print(f"wrote results/{entry.name}.json", flush=True)

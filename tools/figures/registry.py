@@ -45,6 +45,10 @@ class Entry(NamedTuple):
         more = " --resume" if resume else ""
         return self.commands[key].format(seed=self.seed, deals=self.deals, out="{out}", resume=more)
 
+    def all_commands(self) -> dict[str, str]:
+        """Every command by its key, as a result stores it."""
+        return {key: self.command(key) for key in self.commands}
+
 
 class Historical(NamedTuple):
     """Figures of the past, which cannot be made again in two hours.

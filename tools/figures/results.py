@@ -47,8 +47,7 @@ def state_of(entry: Entry) -> str:
     found = result_of(entry.name)
     if found is None:
         return "new"
-    commands = {key: entry.command(key) for key in entry.commands}
-    same = found["commands"] == commands and found["sources"] == digest_of(entry.sources)
+    same = found["commands"] == entry.all_commands() and found["sources"] == digest_of(entry.sources)
     return "" if same else "stale"
 
 
