@@ -23,7 +23,7 @@ from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_env.games.common.arrays import FloatArray
 from tienlen_exact import passes
-from tienlen_exact.policies import edge_depths, edge_seats, measure, normalised, policy_of
+from tienlen_exact.policies import gains, measure, normalised, policy_of, weighings
 from tienlen_exact.small_tienlen import small_game
 from tienlen_exact.tree import Tree, build
 
@@ -34,21 +34,13 @@ def advantages(tree: Tree, rollout: FloatArray, trust: float = 0.0) -> FloatArra
     A past play that the policy makes with probability p multiplies the weight of a deal by
     ``1 - trust + trust * p``.
     """
-    slots, seats, depths = tree.edge_slots(), edge_seats(tree), edge_depths(tree)
+    slots, reach = tree.edge_slots(), np.empty(tree.num_slots)
     gain, weight = np.zeros((2, tree.num_edges))
-    reach, values, sums = np.empty((3, tree.num_slots))
-    earned = np.empty(tree.num_edges - tree.num_inner)
-    for depth in range(int(depths.max()) + 1):
-        past = np.where(depths < depth, 1 - trust + trust * rollout, rollout)
-        for seat in range(tree.num_players):
-            here = (seats == seat) & (depths == depth)
-            if here.any():
-                regret, none = np.zeros((2, tree.num_edges))
-                keep = passes.Regrets(regret, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
-                passes.regret_pass(tree.arrays, past.copy(), reach, seat, values, sums, earned, keep)
-                mass = np.zeros(tree.num_slots)
-                passes.mass_up(tree.arrays, past.copy(), reach, seat, mass)
-                gain[here], weight[here] = regret[here], mass[slots[here]]
+    for seat, here, past in weighings(tree, rollout, trust):
+        mass = np.zeros(tree.num_slots)
+        passes.reach_down(tree.arrays, past, reach, -1)
+        passes.mass_up(tree.arrays, past, reach, seat, mass)
+        gain[here], weight[here] = gains(tree, past, seat)[here], mass[slots[here]]
     return np.where(weight > 0, gain / np.maximum(weight, 1e-300), 0.0)
 
 

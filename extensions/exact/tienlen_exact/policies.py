@@ -25,7 +25,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import AnyArray, FloatArray, IntArray
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from tienlen_env.games.common.cards import format_cards
 from tienlen_env.games.common.game import AnyGame
 from tienlen_exact import passes
@@ -189,10 +189,23 @@ def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
     if not 0 <= trust <= 1:
         raise ValueError(f"trust={trust!r}: expected 0..1")
     check_policy(tree, policy)
-    slots, seats, depths = tree.edge_slots(), edge_seats(tree), edge_depths(tree)
-    gain = np.zeros(tree.num_edges)
-    reach, values, sums = np.empty((3, tree.num_slots))
-    earned = np.empty(tree.num_edges - tree.num_inner)
+    slots, gain, best = tree.edge_slots(), np.zeros(tree.num_edges), np.zeros(tree.num_slots)
+    for seat, here, past in weighings(tree, policy, trust):
+        gain[here] = gains(tree, past, seat)[here]
+    np.maximum.at(best, slots, gain)
+    best[best < GAIN_TOLERANCE] = 0.0
+    chosen = np.where(best[slots] > 0, 1.0 * (gain > best[slots] - GAIN_TOLERANCE), policy)
+    return normalised(tree, chosen)
+
+
+def weighings(tree: Tree, policy: FloatArray, trust: float) -> Iterator[tuple[int, BoolArray, FloatArray]]:
+    """How decisions weigh the hands that the others may hold (`lookahead`): parts with the same weights.
+
+    Yields:
+        A seat, its edges in the part (bool, (E,)), and a play of all seats, float64 (E,): `policy`, but up to
+        the part the factors of the weights.
+    """
+    seats, depths = edge_seats(tree), edge_depths(tree)
     # The weights of hands change with the depth of the decision, unless it is the posterior; what is played
     # from there does not.
     for depth in range(1 if trust == 1 else int(depths.max()) + 1):
@@ -200,15 +213,17 @@ def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
         for seat in range(tree.num_players):
             here = (seats == seat) & ((depths == depth) | (trust == 1))
             if here.any():
-                regret, none = np.zeros((2, tree.num_edges))
-                keep = passes.Regrets(regret, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
-                passes.regret_pass(tree.arrays, past.copy(), reach, seat, values, sums, earned, keep)
-                gain[here] = regret[here]
-    best = np.zeros(tree.num_slots)
-    np.maximum.at(best, slots, gain)
-    best[best < GAIN_TOLERANCE] = 0.0
-    chosen = np.where(best[slots] > 0, 1.0 * (gain > best[slots] - GAIN_TOLERANCE), policy)
-    return normalised(tree, chosen)
+                yield seat, here, past
+
+
+def gains(tree: Tree, play: FloatArray, seat: int) -> FloatArray:
+    """float64 (E,): what a seat's actions earn more than the play itself, times the weight of the hands."""
+    gain, none = np.zeros((2, tree.num_edges))
+    reach, values, sums = np.empty((3, tree.num_slots))
+    earned = np.empty(tree.num_edges - tree.num_inner)
+    keep = passes.Regrets(gain, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
+    passes.regret_pass(tree.arrays, play.copy(), reach, seat, values, sums, earned, keep)
+    return gain
 
 
 def edge_depths(tree: Tree) -> IntArray:
