@@ -45,7 +45,7 @@ class WorkerDiedError(ExecutorError):
     """A worker process that ended by itself.
 
     Args:
-        items: one of which it ran.
+        items: what was submitted and has no result; the process ran one of them.
     """
 
     def __init__(self, items: Iterable[object]) -> None:
@@ -100,10 +100,10 @@ class Executor(ABC):
         return {}
 
     def check(self, settings: Config) -> None:
-        """Refuse a run of the arena before anything is played.
+        """Refuse a run before anything is played.
 
         Args:
-            settings: `tienlen_agents.arena.run.Settings`.
+            settings: `tienlen_agents.arena.run.Settings`, or those of a training run.
 
         Raises:
             ValueError: a setting that the executor does not have.

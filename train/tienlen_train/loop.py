@@ -63,7 +63,7 @@ class Task(ABC):
         """The executor that the settings name; None if they name none.
 
         Raises:
-            RunError: it cannot be reached, or a package is not installed.
+            RunError: it cannot be reached, a package is not installed, or it refuses the settings.
         """
         config = self.config
         if config.executor is None:
@@ -75,6 +75,7 @@ class Task(ABC):
                     config.executor, config.agent_names(), say=console.print, at_once=config.actors
                 )
                 executor = stack.enter_context(found)
+                executor.check(config)
             except (MissingExtraError, ValueError) as error:
                 raise RunError(str(error)) from error
             yield executor

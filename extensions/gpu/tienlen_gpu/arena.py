@@ -158,12 +158,11 @@ class DeviceExecutor(Executor):
         """Refuse what the device does not compute.
 
         Raises:
-            ValueError: the run wants blunders, records or past plays in observations.
+            ValueError: it is a training run, or wants blunders, records or past plays in observations.
         """
-        has_more = isinstance(settings, Settings) and (
-            settings.blunder_deals or settings.records or settings.history
-        )
-        if has_more:
+        if not isinstance(settings, Settings):
+            raise ValueError("executor cuda: it plays in the arena alone; training has --actor cuda")
+        if settings.blunder_deals or settings.records or settings.history:
             raise ValueError("executor cuda: expected no blunders, records and history")
 
     def unordered(

@@ -21,6 +21,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_gpu import arena as device_arena
 from tienlen_gpu.arena import DeviceExecutor, play_jobs
 from tienlen_gpu.machine import HostMachine
+from tienlen_train import ppo
 
 RULES = get_rules("cardgames")
 MACHINE = HostMachine()
@@ -122,6 +123,13 @@ def test_the_command_refuses_before_any_work(
     assert error.value.code == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_training_is_refused_before_its_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_arena, "cuda_machine", lambda: MACHINE)
+    with pytest.raises(SystemExit, match="training has --actor cuda"):
+        ppo.main(["--executor", "cuda", "--baselines", "heuristic", "--out", str(tmp_path / "run")])
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_the_command_names_the_agent(capsys: pytest.CaptureFixture[str]) -> None:
