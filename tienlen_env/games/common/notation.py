@@ -204,10 +204,16 @@ class Notation:
     def parse_extra(self, words: Words) -> dict[str, int]:
         """Take what `extra_words` writes."""
         extra = {}
-        for word, name, _ in self.written_extra:
+        for word, name, first in self.written_extra:
             if (found := words.take_value(word)) is not None:
                 extra[name] = self.parse_cards(*found)
+                if first:
+                    extra[first] = self.first_card(*found)
         return extra
+
+    def first_card(self, text: str, column: int) -> int:
+        """The card that a text begins with; of a game whose `written_extra` names such a set."""
+        raise NotImplementedError
 
     def play_text(self, rules: Any, play: Any) -> str:
         """How a line writes a play."""

@@ -57,17 +57,12 @@ class ThirteensNotation(Notation):
             words.append(f"aside={self.cards_text(starter)}{self.cards_text(remainder & ~starter)}")
         return words
 
-    def parse_extra(self, words: Words) -> dict[str, int]:
-        """Take the dummy's hand and the remainder."""
-        extra = super().parse_extra(words)
-        if "remainder" in extra:
-            word, column = words.items[words.at - 1]
-            text = word.removeprefix("aside=")
-            first = next((name for name in CARD_TEXT if text.startswith(name)), "")
-            if not first:
-                raise fault("starter", column + len("aside="), text)
-            extra["starter"] = self.parse_cards(first, column)
-        return extra
+    def first_card(self, text: str, column: int) -> int:
+        """The starter."""
+        first = next((name for name in CARD_TEXT if text.startswith(name)), "")
+        if not first:
+            raise fault("starter", column, text)
+        return self.parse_cards(first, column)
 
     def play_text(self, rules: ThirteensRules, play: int) -> str:
         """An action without blanks: ``"Kd"``, ``"6+5+2"``, ``"5&5"``."""
