@@ -86,6 +86,8 @@ def main() -> None:
     parser.add_argument("--module", default="", help="a module to import first, which registers agents")
     parser.add_argument("--out", default="")
     options = parser.parse_args()
+    if options.deals < PIECE or options.deals % PIECE:
+        parser.error(f"--deals {options.deals}: expected a multiple of {PIECE}, the deals of a piece")
     if options.module:
         import_module(options.module)
     rules = get_rules(options.rules, options.players)

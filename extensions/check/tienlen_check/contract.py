@@ -30,8 +30,8 @@ from tienlen_check.rounds import (
 from tienlen_env.errors import RulesError, TienLenError
 from tienlen_env.games.common import facts, spec as S
 from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import MAX_PLAYERS
 
-MAX_PLAYERS: Final = 16
 _NO_TEXT: Final = "?!"  # neither an action nor a card
 
 

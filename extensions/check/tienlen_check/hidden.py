@@ -47,7 +47,7 @@ class Swap(NamedTuple):
 
 
 def check_observations(v: GuardedVariant, row: Guard) -> None:
-    """Each observer writes every item, 0 or 1, and nothing else; nobody sees nothing."""
+    """An observer writes every item, 0 or 1, and nothing else; seat -1, which is nobody, gets zeros."""
     seen, again = ([v.observe(row, seat) for seat in range(v.rules.num_players)] for _ in range(2))
     need(seen == again, "observe: another call writes other items")
     need(not any(v.observe(row, -1)), "observe: expected zeros for seat -1")

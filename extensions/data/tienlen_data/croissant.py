@@ -52,11 +52,8 @@ CONTEXT: Final = {
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     **{name: f"cr:{name}" for name in _OF_CROISSANT},
 }
-_TYPES: Final = {
-    "int": "sc:Integer",
-    "float": "sc:Float",
-    "double": "sc:Float",
-}  # by the beginning of Arrow's
+# By the beginning of Arrow's name of the type.
+_TYPES: Final = {"int": "sc:Integer", "float": "sc:Float", "double": "sc:Float"}
 _PLAYED: Final = {
     "dataCollection": "Programs play each other in a simulator; no person plays.",
     "dataCollectionType": "Simulation",

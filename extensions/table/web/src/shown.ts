@@ -7,7 +7,7 @@ export const endedRound = (view: TableView): RoundOver | undefined =>
 
 /**
  * The view to draw. While a table waits after a round, that round is shown: its last play on the table, and what each
- * seat still holds. The next deal lies behind it, and belongs to nobody yet.
+ * seat still holds. The next round is dealt already, and is not shown yet.
  */
 export function shownView(view: TableView): TableView {
   const over = endedRound(view);

@@ -39,12 +39,12 @@ import {
 import {
   clipboard,
   Dialog,
+  IconButton,
   Pace,
   playSound,
   useKeys,
   useNarrow,
   Waiting,
-  IconButton,
   type ScreenProps,
   type Settings,
 } from "./parts.tsx";

@@ -24,7 +24,7 @@ export class Writer {
     this.current = this.id;
   }
 
-  /** Another tab has stored the game. A tab that is told of its own writing, or of an old one, stays as it is. */
+  /** Another tab has stored the game. A tab ignores a message about what it wrote itself, and about an older state. */
   follow({ writer }: Written): void {
     if (writer !== undefined) this.current = writer;
   }
