@@ -179,7 +179,7 @@ PAGE_SOURCES := $(wildcard $(WEB)/src/*) $(WEB)/build.mjs $(WEB)/package-lock.js
 ENGINE_SOURCES := $(shell find tienlen_env agents $(wildcard extensions/table) \( -name static -o -name node_modules \) -prune -o \( -name '*.py' -o -name '*.mjs' -o \
     -name '*.mts' -o -name '*.safetensors' \) -print)
 
-web: $(PAGE)/index.html $(PAGE)/engine/index.json
+web: $(PAGE)/files.js
 
 $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo 'error: the page is built with Node.js 20 or later and npm;' \
@@ -203,6 +203,9 @@ $(SMALL): pyproject.toml constraints.txt
 $(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(BUILDER)
 	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
 	$(BUILDER_PY) -m tienlen_table.wasm --out $(PAGE)/engine
+
+$(PAGE)/files.js: $(PAGE)/index.html $(PAGE)/engine/index.json extensions/table/tienlen_table/packing.py
+	$(BUILDER_PY) -m tienlen_table.packing $(PAGE)
 
 play: $(STAMP) $(NATIVE)
 	@$(MAKE) --no-print-directory web

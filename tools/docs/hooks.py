@@ -510,10 +510,13 @@ def built_table() -> Path | None:
 def on_post_build(config: Any) -> None:
     """Copy the table in the browser to ``play/``, if it is built."""
     if table := built_table():
+        from tienlen_table.packing import pack  # a clone may lack the table
+
         out = Path(config["site_dir"]) / "play"
         shutil.copytree(table, out, dirs_exist_ok=True)
         page = (out / "index.html").read_text(encoding="utf-8")
         (out / "index.html").write_text(page.replace("<html ", '<html data-docs="../" ', 1), encoding="utf-8")
+        pack(out)
     else:
         logging.getLogger("mkdocs.hooks").info("play/ is left out: the page is not built (make web)")
 

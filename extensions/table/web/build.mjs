@@ -25,6 +25,7 @@ await build({
   entryPoints: [
     { in: "src/main.tsx", out: "main" },
     { in: "src/style.css", out: "style" },
+    { in: "src/sw.js", out: "sw" },
     { in: "../tienlen_table/wasm/worker.mjs", out: "engine/worker" },
   ],
   outdir: out,
@@ -46,5 +47,5 @@ const licences = await Promise.all(
   ),
 );
 await writeFile(path.join(out, "licenses.txt"), licences.join("\n"));
-for (const name of ["index.html", "icon.svg", "puzzles.txt"])
+for (const name of ["index.html", "icon.svg", "icon.png", "manifest.webmanifest", "puzzles.txt"])
   await copyFile(path.join(here, "src", name), path.join(out, name));

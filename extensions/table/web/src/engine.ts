@@ -1,6 +1,7 @@
 /** The compiled games and their agents, which are built from Python into `engine/`. */
 import { AgentClient } from "../../tienlen_table/wasm/client.mjs";
 import { Library, type AgentInfo, type SeatView as BaseView } from "../../tienlen_table/wasm/rounds.mjs";
+import { messageOf } from "./model.ts";
 
 export type { Advice, AgentClient } from "../../tienlen_table/wasm/client.mjs";
 export type {
@@ -82,27 +83,67 @@ export async function readRemark(line: string): Promise<void> {
   }
 }
 
+const NETWORKS = "networks"; // the cache of weights: the service worker answers from it (`sw.js`)
+
 async function load(name: string, onProgress: (bytes: number) => void, tries: number): Promise<Uint8Array> {
   try {
-    const answer = await fetch(new URL(name, base));
-    if (!answer.ok || !answer.body) throw new Error(`${answer.status} ${answer.statusText}`);
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    for (const reader = answer.body.getReader(); ;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      parts.push(value);
-      onProgress((length += value.length));
-    }
-    const whole = new Uint8Array(length);
-    parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
-    return whole;
+    if (!name.endsWith(".safetensors")) return await unpacked(name, onProgress);
+    const bytes = await whole(await answerOf(name), onProgress);
+    keepNetwork(name, bytes);
+    return bytes;
   } catch (error) {
-    if (tries >= RETRY.length)
-      throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    if (tries >= RETRY.length) throw new Error(`${name}: ${messageOf(error)}`);
     await new Promise((done) => setTimeout(done, RETRY[tries]));
     return load(name, onProgress, tries + 1);
   }
+}
+
+async function answerOf(name: string): Promise<Response> {
+  const answer = await fetch(new URL(name, base));
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+  return answer;
+}
+
+/** A file by its compressed copy, which lies beside it; by itself where a host has left the copies out. */
+async function unpacked(name: string, onProgress: (bytes: number) => void): Promise<Uint8Array> {
+  const packed = await fetch(new URL(`${name}.gz`, base));
+  if (!packed.ok) return whole(await answerOf(name), onProgress);
+  const bytes = await whole(packed, onProgress);
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes; // the host said what it is, and the browser has unpacked it
+  return whole(new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))));
+}
+
+/** All bytes of an answer. */
+async function whole(
+  answer: Response,
+  onProgress: (bytes: number) => void = () => {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (const reader = answer.body!.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    onProgress((length += value.length));
+  }
+  const bytes = new Uint8Array(length);
+  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+  return bytes;
+}
+
+/** Keep weights for a start without a network, and those alone. A browser without storage keeps none. */
+function keepNetwork(name: string, bytes: Uint8Array<ArrayBuffer>): void {
+  if (!("caches" in globalThis)) return; // not a secure address
+  void (async () => {
+    const cache = await caches.open(NETWORKS);
+    await cache.put(new URL(name, base), new Response(bytes));
+  })().catch(() => {});
+}
+
+/** Let the service worker keep the page (`sw.js`); what it does is no part of a game, so nobody waits for it. */
+export function keepPage(): void {
+  if (navigator.serviceWorker as ServiceWorkerContainer | undefined)
+    navigator.serviceWorker.register("sw.js").catch(() => {});
 }
 
 /** The games, loaded once. */

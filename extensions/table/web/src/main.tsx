@@ -1,6 +1,7 @@
 /** The page: one screen at a time, chosen by the part of the address after #. */
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { keepPage } from "./engine.ts";
 import { Explorer } from "./explorer.tsx";
 import { ChallengeScreen, Games, Learn } from "./games.tsx";
 import { Lesson, Puzzles } from "./practice.tsx";
@@ -178,3 +179,4 @@ function App() {
 const root = document.getElementById("app")!;
 root.replaceChildren(); // what stands there if no script runs
 render(<App />, root);
+addEventListener("load", keepPage);
