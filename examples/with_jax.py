@@ -38,7 +38,7 @@ def apply_network(layers, observation, mask):
     return jnp.where(mask, out[..., :-1], -1e9), out[..., -1]
 
 
-class NetworkAgent:
+class JaxNetworkAgent:
     """The network as an agent of the arena: the best legal action."""
 
     def __init__(self, layers, name="network"):
@@ -162,7 +162,7 @@ def train_and_play(env, adam, make_update, shape, decisions):
             seconds = time.process_time() - start
             print(f"{i * each:,} decisions, {seconds:.0f} s of processor time", flush=True)
     result = match(
-        NetworkAgent(layers), "greedy", num_players=env.num_players, num_deals=options.deals, seed=1
+        JaxNetworkAgent(layers), "greedy", num_players=env.num_players, num_deals=options.deals, seed=1
     )
     points = result.scores[0].points
     print(f"points {points.mean:.3f} ± {points.half_width:.3f}; parity is {result.parity_points}")

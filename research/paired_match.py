@@ -32,7 +32,7 @@ from tienlen_env.games.registry import get_rules
 PIECE = 25  # deals
 
 
-class Played(NamedTuple):
+class AgentRounds(NamedTuple):
     """Rounds of an agent.
 
     Attributes:
@@ -46,7 +46,7 @@ class Played(NamedTuple):
     seconds: float
 
 
-def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Played:
+def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> AgentRounds:
     """Play deals (by their keys) with an agent in each seat in turn."""
     P = rules.num_players
     batch = Batch(rules, len(keys) * P, history_length=max(history_of([agent, opponent]), 1))
@@ -66,7 +66,7 @@ def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Play
         batch.step(actions)
     units = batch.balances() if batch.has_payments else batch.scores()
     points = units[np.arange(batch.num_games), mine].reshape(-1, P).astype(np.float64)
-    return Played(points, num, spent)
+    return AgentRounds(points, num, spent)
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
@@ -93,14 +93,16 @@ def main() -> None:
     rules = get_rules(options.rules, options.players)
     keys = np.random.default_rng(options.seed).integers(2**62, size=options.deals)
     out = Path(options.out) if options.out else None
-    known: dict[tuple[str, int], Played] = {}
+    known: dict[tuple[str, int], AgentRounds] = {}
     if out and out.exists():
         for line in out.read_text().splitlines():
             r = json.loads(line)
             if (r["opponent"], r["rules"], r["players"], r["seed"]) == (
                 options.opponent, options.rules, options.players, options.seed,
             ):  # fmt: skip
-                known[r["agent"], r["piece"]] = Played(np.array(r["points"]), r["decisions"], r["seconds"])
+                known[r["agent"], r["piece"]] = AgentRounds(
+                    np.array(r["points"]), r["decisions"], r["seconds"]
+                )
     loaded = {name: tienlen_agents.load(name) for name in options.agents}
     opponent = tienlen_agents.load(options.opponent)
     warm_up([*loaded.values(), opponent], rules)

@@ -25,10 +25,10 @@ from tienlen_env.games.common.arrays import FloatArray
 from tienlen_exact import passes
 from tienlen_exact.policies import gains, measure, normalised, policy_of, weighings
 from tienlen_exact.small_tienlen import small_game
-from tienlen_exact.tree import Tree, build
+from tienlen_exact.tree import PublicTree, build
 
 
-def advantages(tree: Tree, rollout: FloatArray, trust: float = 0.0) -> FloatArray:
+def advantages(tree: PublicTree, rollout: FloatArray, trust: float = 0.0) -> FloatArray:
     """float64 (E,): what each edge earns more than the rollout policy itself.
 
     A past play that the policy makes with probability p multiplies the weight of a deal by
@@ -45,7 +45,7 @@ def advantages(tree: Tree, rollout: FloatArray, trust: float = 0.0) -> FloatArra
 
 
 def policies(
-    tree: Tree, prior: FloatArray, advantage: FloatArray, alpha: float, uniform: float, floor: float
+    tree: PublicTree, prior: FloatArray, advantage: FloatArray, alpha: float, uniform: float, floor: float
 ) -> tuple[FloatArray, FloatArray]:
     """The mode and the soft policy, float64 (E,) each."""
     slots = tree.edge_slots()

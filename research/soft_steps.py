@@ -26,13 +26,13 @@ from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_exact.policies import EdgeIndex, information_sets, lookahead, measure, normalised, policy_of
 from tienlen_exact.small_tienlen import small_game
-from tienlen_exact.tree import Tree, build
+from tienlen_exact.tree import PublicTree, build
 from tienlen_train.network import ActionNetwork, as_bfloat16, segment_log_softmax
 
 TRUST = 0.95  # of the targets with probability 1: with 1 they are worse
 
 
-def soft_target(tree: Tree, policy: FloatArray, alpha: float, uniform: float) -> FloatArray:
+def soft_target(tree: PublicTree, policy: FloatArray, alpha: float, uniform: float) -> FloatArray:
     """float64 (E,): policy * exp(alpha * Q), from the policy with a share of the uniform one."""
     slots = tree.edge_slots()
     base = (1 - uniform) * policy + uniform / np.bincount(slots, minlength=tree.num_slots)[slots]
@@ -45,7 +45,7 @@ def soft_target(tree: Tree, policy: FloatArray, alpha: float, uniform: float) ->
 class Lessons:
     """The inputs of a network in all information sets with a choice."""
 
-    def __init__(self, tree: Tree, agent: NetworkAgent) -> None:
+    def __init__(self, tree: PublicTree, agent: NetworkAgent) -> None:
         edges, found = EdgeIndex(tree), []
         for slots, batch in information_sets(tree, history_length=1):
             view = View(batch)

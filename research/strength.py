@@ -67,7 +67,7 @@ class StrengthConfig(Config):
     out: str = setting("runs/strength", FOLDER)
 
 
-class Table(NamedTuple):
+class StrengthTable(NamedTuple):
     """A variant, and who can play it.
 
     Attributes:
@@ -83,14 +83,14 @@ class Table(NamedTuple):
     agents: tuple[str, ...]
 
 
-def tables(game: AnyGame) -> Iterator[Table]:
+def tables(game: AnyGame) -> Iterator[StrengthTable]:
     """The tables of a game, if it has a rule-based agent."""
     base = features_by_name(game.name).eval_opponents[-1]
     if base == "random":
         return
     for preset, rules in variants_of(game):
         if rules.num_players > 1:
-            yield Table(preset, rules, base, tuple(name for name in AGENTS if _plays(name, rules)))
+            yield StrengthTable(preset, rules, base, tuple(name for name in AGENTS if _plays(name, rules)))
 
 
 def _plays(name: str, rules: AnyRules) -> bool:
@@ -101,7 +101,7 @@ def _plays(name: str, rules: AnyRules) -> bool:
     return True
 
 
-def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
+def measure(config: StrengthConfig, table: StrengthTable, name: str) -> MatchResult:
     """The match of an agent alone against the base in all other seats."""
     is_search = name in SEARCHES
     return match(
@@ -116,7 +116,7 @@ def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
     )
 
 
-def estimated_minutes(config: StrengthConfig, found: Sequence[Table]) -> float:
+def estimated_minutes(config: StrengthConfig, found: Sequence[StrengthTable]) -> float:
     """The time of all matches, from a few deals of each agent at its first table."""
     seconds_of: dict[str, float] = {}  # of a round
     total = 0.0
@@ -132,7 +132,7 @@ def estimated_minutes(config: StrengthConfig, found: Sequence[Table]) -> float:
     return total / config.workers / 60
 
 
-def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchResult]) -> float:
+def parity_of(config: StrengthConfig, table: StrengthTable, found: Mapping[str, MatchResult]) -> float:
     """The mean result of a seat if the base plays all seats.
 
     Where the sum over all seats is fixed, every match has the same parity. Otherwise the base plays itself.
@@ -141,7 +141,7 @@ def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchRes
     return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
 
 
-def row(table: Table, found: Mapping[str, MatchResult], parity: float) -> dict[str, Any]:
+def row(table: StrengthTable, found: Mapping[str, MatchResult], parity: float) -> dict[str, Any]:
     """A table in JSON: each agent's mean result a round, and half the width of its 95 % interval."""
     figure = next(result.figure for result in found.values())
     means = {name: result.scores[0].main for name, result in found.items()}

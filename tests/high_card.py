@@ -18,7 +18,7 @@ from tienlen_env.games.common.arrays import ActionFields, Fields, Output, Reward
 from tienlen_env.games.common.bits import FULL, highest_index, write_bits
 from tienlen_env.games.common.cards import CARD_TEXT
 from tienlen_env.games.common.dealing import draw_cards, redeal_others
-from tienlen_env.games.common.game import Game, GameText, Kernels, Layout, Refusal
+from tienlen_env.games.common.game import GameDefinition, GameText, Kernels, Layout, Refusal
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.rules import RulesBase, as_int
 from tienlen_env.games.common.spec import KernelTables
@@ -218,7 +218,7 @@ def why_refused(table: CardTable, row: Row, action: int, cards: int | None = Non
 
 PRESETS: Mapping[str, HighCardRules] = {"high_card": HighCardRules()}
 
-HIGH_CARD = Game[HighCardRules, CardTable](
+HIGH_CARD = GameDefinition[HighCardRules, CardTable](
     name="high_card",
     rules_type=HighCardRules,
     presets=PRESETS,

@@ -20,7 +20,15 @@ from tienlen_env.games.common.arrays import ActionFields, Fields, IntArray, Outp
 from tienlen_env.games.common.bits import lowest_index, popcount, write_bits
 from tienlen_env.games.common.cards import RANK_TEXT
 from tienlen_env.games.common.dealing import check_disjoint, draw_cards
-from tienlen_env.games.common.game import Game, GameText, Kernels, Layout, Payment, PaymentReader, Refusal
+from tienlen_env.games.common.game import (
+    GameDefinition,
+    GameText,
+    Kernels,
+    Layout,
+    Payment,
+    PaymentReader,
+    Refusal,
+)
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.rules import RulesBase, as_int
 from tienlen_env.games.common.spec import KernelTables
@@ -351,7 +359,7 @@ def why_refused(table: StairsTable, row: Sequence[int], action: int, cards: int 
     )
 
 
-STAIRS = Game[StairsRules, StairsTable](
+STAIRS = GameDefinition[StairsRules, StairsTable](
     name="stairs",
     rules_type=StairsRules,
     presets={"stairs": StairsRules()},

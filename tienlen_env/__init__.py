@@ -8,7 +8,7 @@ needs no import, in another process, too.
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v1")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v1")``, ``"tienlen_env/Thirteens-v1"``, and ``make_vec``
 * batched: `Batch`, `SelfPlayEnv`, `OneSeatVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
-* people and bots: `Round`, `Deal`, `Game`, `Session`
+* people and bots: `Round`, `ThirteensRound`, `Game`, `Session`
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tienlen_env.games.tienlen.rules import PRESETS, SMALL_GAMES, Rules
     from tienlen_env.single.game import Game
     from tienlen_env.single.session import Session
-    from tienlen_env.single.thirteens import Deal
+    from tienlen_env.single.thirteens import ThirteensRound
     from tienlen_env.single.tienlen import Round
 
     __version__: str
@@ -39,7 +39,6 @@ __all__ = [
     "SMALL_GAMES",
     "Agent",
     "Batch",
-    "Deal",
     "Game",
     "OneSeatVectorEnv",
     "RandomAgent",
@@ -47,6 +46,7 @@ __all__ = [
     "Rules",
     "SelfPlayEnv",
     "Session",
+    "ThirteensRound",
     "ThirteensRules",
     "View",
     "get_rules",
@@ -59,7 +59,7 @@ _HOME = {
     "SMALL_GAMES": "games.tienlen.rules",
     "Agent": "engine.agent",
     "Batch": "engine.batch",
-    "Deal": "single.thirteens",
+    "ThirteensRound": "single.thirteens",
     "Game": "single.game",
     "OneSeatVectorEnv": "envs.vector",
     "RandomAgent": "engine.agent",

@@ -58,7 +58,7 @@ class WrongGameError(TienLenError):
 
 
 class GameFaultError(TienLenError):
-    """A game breaks the contract of `tienlen_env.games.common.game.Game`; the text says where."""
+    """A game breaks the contract of `tienlen_env.games.common.game.GameDefinition`; the text says where."""
 
 
 class NotationError(TienLenError):

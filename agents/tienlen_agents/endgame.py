@@ -355,7 +355,7 @@ class Solution(NamedTuple):
     num_nodes: IntArray
 
 
-class Solver:
+class EndgameSolver:
     """The search with its buffers, for one variant. Not for several threads at once.
 
     Args:
@@ -432,9 +432,9 @@ class Solver:
 
 
 @lru_cache(maxsize=8)
-def solver_of(rules: Rules) -> Solver:
+def solver_of(rules: Rules) -> EndgameSolver:
     """The solver of a variant that this process shares."""
-    return Solver(rules)
+    return EndgameSolver(rules)
 
 
 def can_solve(rules: AnyRules) -> TypeGuard[Rules]:
@@ -468,7 +468,7 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     return games[is_known], rows[is_known]
 
 
-def solve(view: View, *, max_nodes: int = MAX_NODES, solver: Solver | None = None) -> Solution:
+def solve(view: View, *, max_nodes: int = MAX_NODES, solver: EndgameSolver | None = None) -> Solution:
     """Solve those of n decisions that are endgames with known cards; the others have value 0.
 
     A decision for action a is a blunder if ``value == 1`` and not ``best_mask[a]``.

@@ -103,7 +103,7 @@ class Executor(ABC):
         """Refuse a run before anything is played.
 
         Args:
-            settings: `tienlen_agents.arena.run.Settings`, or those of a training run.
+            settings: `tienlen_agents.arena.run.ArenaSettings`, or those of a training run.
 
         Raises:
             ValueError: a setting that the executor does not have.

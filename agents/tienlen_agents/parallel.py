@@ -86,7 +86,7 @@ class Machine:
 HOST: Final = Machine()
 
 
-class Position(NamedTuple):
+class GameArrays(NamedTuple):
     """The games of a batch, as bodies read them; arrays of a machine.
 
     Attributes:
@@ -100,7 +100,7 @@ class Position(NamedTuple):
     actions: Any
 
 
-class Decisions(NamedTuple):
+class DecisionArrays(NamedTuple):
     """n decisions with N legal actions in total; arrays of a machine.
 
     Attributes:
@@ -119,7 +119,7 @@ class Decisions(NamedTuple):
 class Chooser(Protocol):
     """The choices of an agent on a machine."""
 
-    def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
+    def choose(self, position: GameArrays, games: Any, step: int, out: Any) -> None:
         """Choose for n decisions.
 
         Args:

@@ -9,7 +9,7 @@ import pytest
 import tienlen_agents
 from tests.plays import mask_of
 from tienlen_agents.arena import match
-from tienlen_agents.endgame import EndgameAgent, Solver, open_endings, solve
+from tienlen_agents.endgame import EndgameAgent, EndgameSolver, open_endings, solve
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, Forfeit, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import FULL_DECK, parse_cards
@@ -95,7 +95,7 @@ def row_of(game):
 def test_agrees_with_exhaustive_search(variant, num_players, num):
     rules = get_rules(VARIANTS[variant], num_players)
     games = list(small_endings(rules, num, seed=num_players))
-    found = Solver(rules).solve(np.array([row_of(game) for game in games]))
+    found = EndgameSolver(rules).solve(np.array([row_of(game) for game in games]))
     for game, value, best_mask in zip(games, found.value, found.best_mask, strict=True):
         winners = Exhaustive(game).winners(game)
         winning = {action for (action, _), winner in winners.items() if winner == game.turn}
@@ -334,7 +334,7 @@ def test_a_limit_hands_back():
 def test_a_decision_depends_on_nothing_before_it():
     games = list(small_endings(get_rules("foicica"), 200, seed=5))
     rows = np.array([row_of(game) for game in games])
-    solver = Solver(get_rules("foicica"))
+    solver = EndgameSolver(get_rules("foicica"))
     first, again, backwards = solver.solve(rows), solver.solve(rows), solver.solve(rows[::-1])
     for one, two, three in zip(first, again, backwards, strict=True):
         assert (one == two).all()
@@ -401,7 +401,7 @@ def test_rows_of_other_positions_are_refused():
     batch = Batch("cardgames", 1)
     batch.reset(0)
     with pytest.raises(ValueError, match="exactly two players"):
-        Solver(batch.rules).solve(batch.state.rows)
+        EndgameSolver(batch.rules).solve(batch.state.rows)
     assert open_endings(View(batch))[0].size == 0
 
 
@@ -422,7 +422,7 @@ STATES = {
 def test_states_that_compiled_code_would_misread_are_refused(what):
     (game,) = small_endings(PRESETS["cardgames"], 1, seed=2)
     row = np.array([row_of(game)])
-    solver = Solver(PRESETS["cardgames"])
+    solver = EndgameSolver(PRESETS["cardgames"])
     assert solver.solve(row).num_nodes[0] > 0
     column, value = STATES[what]
     if value is None:
@@ -436,7 +436,7 @@ def test_states_that_compiled_code_would_misread_are_refused(what):
 def test_numbers_of_positions_out_of_range_are_refused(nodes):
     """Below 0 the search would have no limit."""
     with pytest.raises(ValueError, match=r"max_nodes=.*: expected 0\.\.1000000000000000"):
-        Solver(PRESETS["cardgames"]).solve(np.zeros((0, 200), np.int64), max_nodes=nodes)
+        EndgameSolver(PRESETS["cardgames"]).solve(np.zeros((0, 200), np.int64), max_nodes=nodes)
     with pytest.raises(ValueError, match=r"nodes=.*: expected 0\.\.1000000000000000"):
         tienlen_agents.load(f"endgame:nodes={nodes},greedy")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tienlen_agents.records import plays_of, read_round
-from tienlen_env import Deal, Round
+from tienlen_env import Round, ThirteensRound
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import NotationError
 from tienlen_env.games.registry import get_rules
@@ -21,7 +21,9 @@ def lines(kind, rules, num_rounds):
     return found
 
 
-@pytest.mark.parametrize(("kind", "preset"), [(Round, "south"), (Round, "north"), (Deal, "thirteens")])
+@pytest.mark.parametrize(
+    ("kind", "preset"), [(Round, "south"), (Round, "north"), (ThirteensRound, "thirteens")]
+)
 def test_a_batch_that_plays_them_ends_as_the_rounds_do(kind, preset):
     rounds = [read_round(line, get_rules(preset)) for line in lines(kind, preset, 20)]
     actions, cards = plays_of(rounds)

@@ -43,14 +43,14 @@ EXEMPT = {
 }
 # Constructors that the engine alone calls, with arrays of its own.
 MADE_BY_THE_ENGINE = {
-    "tienlen_agents.rule_based.trickster.Weights",
+    "tienlen_agents.rule_based.trickster.TricksterWeights",
     "tienlen_env.engine.variant.VariantBatch",
     "tienlen_env.games.registry.ByGame",
     "tienlen_env.games.common.state.GameState",
-    "tienlen_env.games.thirteens.actions.ThirteensTable",
-    "tienlen_env.games.thirteens.state.State",
-    "tienlen_env.games.tienlen.actions.ActionTable",
-    "tienlen_env.games.tienlen.state.State",
+    "tienlen_env.games.thirteens.actions.ThirteensActionTable",
+    "tienlen_env.games.thirteens.state.ThirteensState",
+    "tienlen_env.games.tienlen.actions.TienlenActionTable",
+    "tienlen_env.games.tienlen.state.TienlenState",
 }
 KEPT = {
     "tienlen_agents.networks.shipped",

@@ -10,7 +10,13 @@ import numpy as np
 
 import tienlen_agents
 from tests.fuzz.values import RULES, junk, some_batch, view
-from tienlen_agents.endgame import EndgameAgent, EndgameCardAgent, EndgameFallibleAgent, Solver, can_solve
+from tienlen_agents.endgame import (
+    EndgameAgent,
+    EndgameCardAgent,
+    EndgameFallibleAgent,
+    EndgameSolver,
+    can_solve,
+)
 from tienlen_agents.networks.shipped import ShippedNetworks
 from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
@@ -29,17 +35,17 @@ from tienlen_env.envs.vector import Decisions, OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.common.state import ClimbingState, GameState
 from tienlen_env.games.registry import ByGame
-from tienlen_env.games.thirteens.actions import Meld, ThirteensTable
+from tienlen_env.games.thirteens.actions import Meld, ThirteensActionTable
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.games.thirteens.state import State as ThirteensState
-from tienlen_env.games.tienlen.actions import ActionTable
+from tienlen_env.games.thirteens.state import ThirteensState
+from tienlen_env.games.tienlen.actions import TienlenActionTable
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
-from tienlen_env.games.tienlen.state import State as TienLenState
+from tienlen_env.games.tienlen.state import TienlenState
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.painter import Painter
 from tienlen_env.single.session import Session
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Play, Round
 
 
@@ -162,7 +168,7 @@ TIEN_LEN, THIRTEENS = tuple(PRESETS), ("thirteens", "thirteens_manual")
 
 
 def of_any_round(rng: random.Random) -> Subject:
-    return rng.choice((of_round(Round, TIEN_LEN), of_round(Deal, THIRTEENS)))(rng)
+    return rng.choice((of_round(Round, TIEN_LEN), of_round(ThirteensRound, THIRTEENS)))(rng)
 
 
 def of_game(rng: random.Random) -> Subject:
@@ -234,10 +240,10 @@ MAKERS: dict[type, Maker] = {
     Decisions: plain(lambda batch: SelfPlayEnv().reset(0)),
     GameState: plain(lambda batch: batch.state),
     ClimbingState: plain(lambda batch: Batch("cardgames").state),
-    TienLenState: plain(lambda batch: Batch("cardgames", 3).state),
+    TienlenState: plain(lambda batch: Batch("cardgames", 3).state),
     ThirteensState: plain(lambda batch: Batch("thirteens", 3).state),
-    ActionTable: plain(lambda batch: Batch("foicica").action_table),
-    ThirteensTable: plain(lambda batch: Batch("thirteens").action_table),
+    TienlenActionTable: plain(lambda batch: Batch("foicica").action_table),
+    ThirteensActionTable: plain(lambda batch: Batch("thirteens").action_table),
     Rules: plain(lambda batch: PRESETS["foicica"]),
     RulesBase: plain(lambda batch: batch.rules),
     Shape: plain(lambda batch: Shape(2, 3)),
@@ -245,7 +251,7 @@ MAKERS: dict[type, Maker] = {
     Meld: plain(lambda batch: Batch("thirteens_manual").action_table.melds[0]),  # type: ignore[attr-defined]
     BaseRound: of_any_round,
     Round: of_round(Round, TIEN_LEN),
-    Deal: of_round(Deal, THIRTEENS),
+    ThirteensRound: of_round(ThirteensRound, THIRTEENS),
     Play: of_play,
     Game: of_game,
     Session: of_session,
@@ -262,7 +268,9 @@ MAKERS: dict[type, Maker] = {
     EndgameAgent: agent("endgame:nodes=200,greedy"),
     EndgameCardAgent: plain(lambda batch: EndgameAgent(Cards())),
     EndgameFallibleAgent: plain(lambda batch: EndgameAgent(Cards())),
-    Solver: plain(lambda batch: Solver(batch.rules if can_solve(batch.rules) else PRESETS["cardgames"])),
+    EndgameSolver: plain(
+        lambda batch: EndgameSolver(batch.rules if can_solve(batch.rules) else PRESETS["cardgames"])
+    ),
 }
 
 __all__ = ["MAKERS", "Subject", "junk", "view"]

@@ -4,7 +4,7 @@ On lead (no table, no opening duty) a combination is legal whatever its suits, s
 a hand can play depends only on how many cards of each rank it holds; so does the number of table actions of a
 variant without flush actions, since a hand with c cards of a rank has c - n + 1 tops of sets of n there.
 There are 3,598,180 vectors of 13 counts 0..4 that sum to 13; this script tries them all, in about half a
-minute. `test_actions.py` keeps the witnesses and counts them anew with the oracle and `ActionTable.held`.
+minute. `test_actions.py` keeps the witnesses and counts them anew with the oracle and `held` of the table.
 
 Run it from the repository root: ``python -m tests.oracles.max_legal``.
 """

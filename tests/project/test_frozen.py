@@ -24,7 +24,7 @@ from tienlen_agents import arena
 from tienlen_agents.arena import run
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Round
 from tienlen_train import dmc, league, ppo
 from tienlen_train.config import Main
@@ -79,8 +79,8 @@ def test_a_match_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert again.records == result.records
 
 
-@pytest.mark.parametrize(("kind", "game"), [(Round, "tienlen"), (Deal, "thirteens")])
-def test_a_record_is_read(kind: type[Round] | type[Deal], game: str) -> None:
+@pytest.mark.parametrize(("kind", "game"), [(Round, "tienlen"), (ThirteensRound, "thirteens")])
+def test_a_record_is_read(kind: type[Round] | type[ThirteensRound], game: str) -> None:
     text = (FROZEN / f"record-{game}.txt").read_text().strip()
     played = kind.from_record(text)
     assert played.is_over

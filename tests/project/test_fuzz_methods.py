@@ -36,7 +36,7 @@ from tienlen_env.engine.backends.per_game import REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import InvalidComboError
 from tienlen_env.games.common.cards import parse_cards
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Round
 
 NUM_PARTS = 6
@@ -238,9 +238,9 @@ def test_no_round_is_offered_a_play_that_somebody_made_up() -> None:
     assert Round("cardgames", 2).play_of(action, cards) is play
 
 
-@pytest.mark.parametrize("kind", [Round, Deal])
+@pytest.mark.parametrize("kind", [Round, ThirteensRound])
 def test_masks_of_cards_are_integers(kind: Any) -> None:
-    played = kind(key=1) if kind is Deal else kind("cardgames", 1)
+    played = kind(key=1) if kind is ThirteensRound else kind("cardgames", 1)
     for wrong in (float("inf"), 1.0, -1, 2**60):
         with pytest.raises(ValueError, match="is not a valid mask of cards"):
             played._batch.game.text.format_cards(wrong)
@@ -249,7 +249,7 @@ def test_masks_of_cards_are_integers(kind: Any) -> None:
 
 
 def test_there_is_a_name_for_each_seat() -> None:
-    for played in (Round("cardgames", 1), Deal("thirteens", 1)):
+    for played in (Round("cardgames", 1), ThirteensRound("thirteens", 1)):
         with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):
             played.view(names=("one", "two"))
         with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):

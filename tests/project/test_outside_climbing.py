@@ -19,7 +19,7 @@ from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.errors import NotationError
 from tienlen_env.games import registry
 from tienlen_env.games.common import cards
-from tienlen_env.games.common.game import Game, GameText
+from tienlen_env.games.common.game import GameDefinition, GameText
 from tienlen_env.games.common.notation import Notation
 from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.registry import get_rules
@@ -60,7 +60,7 @@ def parse_cards(text: str) -> int:
     return cards.parse_cards(text.translate(str.maketrans("dchs", "scdh")))
 
 
-CLIMB: Game[Any, Any] = Game(
+CLIMB: GameDefinition[Any, Any] = GameDefinition(
     name="climb",
     rules_type=ClimbRules,
     presets={"climb": ClimbRules()},

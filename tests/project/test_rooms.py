@@ -29,6 +29,15 @@ LISTS_GAMES = (*PROGRAM, *BY_NAME, *FROZEN, "tienlen_env/games/registry.py", "ti
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 
+def test_a_public_class_name_has_one_meaning() -> None:
+    folders = (*PACKAGES, *(ROOT / name for name in ("research", "tools", "examples")))
+    places: dict[str, list[str]] = {}
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        for name in re.findall(r"(?m)^class ([A-Z]\w*)", path.read_text(encoding="utf-8")):
+            places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
 def is_shared(path: Path) -> bool:
     """Whether a module belongs to no single game."""
     inside = path.relative_to(ROOT).as_posix()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.figures import __main__ as program, pages, results, sources, views
-from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, Entry, matches, small_games
+from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, FigureEntry, matches, small_games
 
 ROOT = Path(__file__).parents[2]
 NOT_YET_CONVERTED = 271  # numbers; it may only fall
@@ -165,7 +165,7 @@ def test_a_digest_is_the_same_in_every_python() -> None:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results, pages and exceptions of their own, and two cheap entries."""
     command = f"{ALONE} greedy random --composition 1v3 {DEALT}"
-    entry = Entry("first", {"": command}, matches, ("tienlen_env/games/common",), 1, seed=3, deals=2)
+    entry = FigureEntry("first", {"": command}, matches, ("tienlen_env/games/common",), 1, seed=3, deals=2)
     entries = [entry, entry._replace(name="second", minutes=2, seed=4)]
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(program, "RESULTS", tmp_path / "results")
@@ -191,7 +191,7 @@ def test_results_are_made_within_a_budget_and_once(
     assert list(first["values"][""]) == ["greedy v. 3 × random"]  # type: ignore[index]
     make, calls = program.make, []
 
-    def make_or_be_killed(entry: Entry) -> dict[str, object]:
+    def make_or_be_killed(entry: FigureEntry) -> dict[str, object]:
         calls.append(entry.name)
         if len(calls) == 1:
             raise KeyboardInterrupt

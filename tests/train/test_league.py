@@ -23,7 +23,7 @@ from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train import league
 from tienlen_train.config import DivergenceError, RunError
-from tienlen_train.league import LeagueConfig, Member, Population, Table, payoff, show
+from tienlen_train.league import LeagueConfig, Member, PayoffTable, Population, payoff, show
 from tienlen_train.loop import train
 
 SMALL: dict[str, Any] = {
@@ -72,7 +72,7 @@ def test_a_stopped_league_goes_on(tmp_path, whole, monkeypatch):
     class Stopped(Exception):
         pass
 
-    def stop(table: Table, console: Console) -> None:
+    def stop(table: PayoffTable, console: Console) -> None:
         if len(table.members) == 4:  # after the second generation
             raise Stopped
 
@@ -249,7 +249,7 @@ def test_a_payoff_of_a_policy_against_itself_is_parity():
 
 def test_who_exploits_whom():
     rules = get_rules("cardgames")
-    table = Table([Member(name, 1, a_network(rules, 1)) for name in "abc"])
+    table = PayoffTable([Member(name, 1, a_network(rules, 1)) for name in "abc"])
     values = {(0, 1): 0.5, (1, 0): -0.4, (1, 2): 0.3, (2, 1): -0.6, (2, 0): 0.9, (0, 2): 0.05}
     table.payoffs = {where: Estimate(value, 0.1) for where, value in values.items()}
     assert [row for row, _ in table.exploiters_of(0)] == [2]

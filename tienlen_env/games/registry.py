@@ -1,7 +1,7 @@
 """The registry of games, their presets, and what other rooms have for each game.
 
 A package adds a game by one call of `register`, and by an entry point in the group ``tienlen.games`` (name =
-the game's, value = a `Game`, in a module that calls `register`), so that other processes find it, too.
+the game's, value = a `GameDefinition`, in a module that calls `register`): other processes find it, too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Final, Generic, TypeVar, cast
 
 from tienlen_env.doors import Door
 from tienlen_env.errors import RulesError, unexpected_keyword
-from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Game
+from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, GameDefinition
 from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
 
 ENTRY_POINTS: Final = "tienlen.games"
 CHECKS: Final = Door("tienlen.game_checks", "check of games")
 MAX_PLAYERS: Final = 16
-# What a game may have besides its `Game`, and where it is described.
+# What a game may have besides its `GameDefinition`, and where it is described.
 PARTS: Final = {
     "round": "a subclass of tienlen_env.single.base.BaseRound",
     "picture": "a function like tienlen_env.single.painter.picture",
@@ -41,7 +41,7 @@ _parts: dict[tuple[str, str], object] = {}  # by the game's name and that of the
 _looked_outside = False
 
 
-def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT]:
+def register(game: GameDefinition[RulesT, TableT], **parts: object) -> GameDefinition[RulesT, TableT]:
     """Add a game, or add parts to a game.
 
     Args:
@@ -55,8 +55,8 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
     Raises:
         ValueError: the name, or that of a preset, is taken; or the game has another such part.
         TypeError: not the name of a part.
-        GameFaultError: an installed check (`CHECKS`) finds that the game is not as `Game` says. That of this
-            project plays two games of each preset; ``tienlen check-game`` tests more.
+        GameFaultError: an installed check (`CHECKS`) finds a fault. That of this project plays two
+            games of each preset; ``tienlen check-game`` tests more.
     """
     known = _games.get(game.name)
     if known is not None and known is not game:
@@ -251,6 +251,6 @@ def game_named(name: str) -> AnyGame:
     return _games[name]
 
 
-copyreg.pickle(Game, lambda game: (game_named, (game.name,)))  # by their names
+copyreg.pickle(GameDefinition, lambda game: (game_named, (game.name,)))  # by their names
 register(TIENLEN)
 register(THIRTEENS)

@@ -1,7 +1,7 @@
 """`BaseRound`: one round of any game, one play at a time, for people and programs.
 
-`Round` (Tiến lên) and `Deal` (Thirteens) are subclasses; a game without its own class uses `BaseRound`
-itself. All have the same methods:
+`Round` (Tiến lên) and `ThirteensRound` (Thirteens) are subclasses; a game without its own class uses
+`BaseRound` itself. All have the same methods:
 
 | name | meaning |
 |---|---|
@@ -47,7 +47,7 @@ POSITION: Final = "seat {seat}; {words}"
 OVER: Final = "the {unit} is over"
 
 
-class Play(Protocol):
+class AnyPlay(Protocol):
     """A play of any game; its ``str`` is the text that `BaseRound.play` reads."""
 
     @property
@@ -81,7 +81,7 @@ class TextPlay(str):
 
 
 RulesT = TypeVar("RulesT", bound=AnyRules)
-PlayT = TypeVar("PlayT", bound=Play)
+PlayT = TypeVar("PlayT", bound=AnyPlay)
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -9,7 +9,7 @@ from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import rounds_of
 from tienlen_env.games.registry import get_rules, has_payments
-from tienlen_env.single.base import ROUNDS, AnyRound, Play, game_of_line, round_type
+from tienlen_env.single.base import ROUNDS, AnyPlay, AnyRound, game_of_line, round_type
 
 
 class Game:
@@ -24,8 +24,8 @@ class Game:
         backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Attributes:
-        round: the round in play, or the last one when the game is over: a `Round`, a `Deal`, or a `BaseRound`
-            of another game.
+        round: the round in play, or the last one when the game is over: a `Round`, a `ThirteensRound`, or a
+            `BaseRound` of another game.
         records: the lines of the finished rounds.
         num_rounds: as given.
         is_ended: whether `end` has ended it.
@@ -120,7 +120,7 @@ class Game:
         self.is_ended = True
         self.round = self._finished[-1]
 
-    def legal_plays(self, *, exact: bool = False) -> list[Play]:
+    def legal_plays(self, *, exact: bool = False) -> list[AnyPlay]:
         """See `BaseRound.legal_plays`."""
         return self.round.legal_plays(exact=exact)
 
@@ -128,7 +128,7 @@ class Game:
         """See `BaseRound.legal_actions`."""
         return self.round.legal_actions()
 
-    def play(self, move: Play | int | str) -> None:
+    def play(self, move: AnyPlay | int | str) -> None:
         """See `BaseRound.play`; the next round is dealt as soon as one is over."""
         self.round.play(move)
         self._deal_next()
@@ -157,7 +157,7 @@ class Game:
                 backend=self._backend,
             )
 
-    def undo(self) -> Play:
+    def undo(self) -> AnyPlay:
         """Take the last play back, that of the previous round if this one has no play.
 
         Returns:
@@ -172,7 +172,7 @@ class Game:
             self.round = self._finished.pop().copy()  # a copy of the game may share it
             self.records.pop()
             self.is_ended = False
-        play: Play = self.round.undo()
+        play: AnyPlay = self.round.undo()
         return play
 
     def copy(self) -> Self:

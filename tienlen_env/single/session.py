@@ -17,7 +17,7 @@ from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import game_of, get_rules, main_reward
-from tienlen_env.single.base import AnyRound, Facts, Play, round_type
+from tienlen_env.single.base import AnyPlay, AnyRound, Facts, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
 
@@ -76,7 +76,7 @@ class Session:
         )
         self._backend: BackendName = backend
         self.events: list[Facts] = []
-        self._plays: list[Play] = []
+        self._plays: list[AnyPlay] = []
         self._leads = [0]  # numbers of plays after which the table was empty
         self._deal()
 
@@ -130,12 +130,12 @@ class Session:
         return self.game.scores
 
     @property
-    def plays(self) -> tuple[Play, ...]:
+    def plays(self) -> tuple[AnyPlay, ...]:
         """All plays so far, in order."""
         return tuple(self._plays)
 
     @property
-    def legal(self) -> list[Play]:
+    def legal(self) -> list[AnyPlay]:
         """The legal plays of the seat to act; each has an ``action``, ``cards``, and its text as ``str``."""
         return self.game.legal_plays()
 
@@ -194,7 +194,7 @@ class Session:
 
     # ------------------------------------------------------------ playing
 
-    def apply(self, move: Play | int | str) -> Play:
+    def apply(self, move: AnyPlay | int | str) -> AnyPlay:
         """Play for the current seat.
 
         Args:
@@ -209,7 +209,7 @@ class Session:
         played, seat = self.round, self.current_seat
         self.batch.game.check_decisions(self.rules, len(played.plays) + 1)
         self.game.play(move)
-        play: Play = played.plays[-1]
+        play: AnyPlay = played.plays[-1]
         self.batch.step([play.action], [play.cards])
         self._plays.append(play)
         number, batch, state = played.round_index, self.batch, self.batch.state

@@ -1,7 +1,7 @@
 """One deal of Thirteens at a time, for people and programs.
 
->>> from tienlen_env.single.thirteens import Deal
->>> deal = Deal("thirteens", key=7)
+>>> from tienlen_env.single.thirteens import ThirteensRound
+>>> deal = ThirteensRound("thirteens", key=7)
 >>> deal.play(deal.legal_plays()[0])
 >>> print(deal.trick, "by seat", deal.leader)
 """
@@ -16,7 +16,7 @@ from tienlen_env.games.thirteens.cards import CARD_TEXT, suit_of
 from tienlen_env.games.thirteens.melds import pack
 from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.games.thirteens.state import State
+from tienlen_env.games.thirteens.state import ThirteensState
 from tienlen_env.rendering import TrickView
 from tienlen_env.single import painter
 from tienlen_env.single.base import BaseRound, TextPlay
@@ -24,7 +24,7 @@ from tienlen_env.single.base import BaseRound, TextPlay
 
 def picture(batch: Batch, game: int = 0, **settings: Any) -> TrickView:
     """The picture of a game of Thirteens; arguments as of `tienlen_env.single.painter.picture`."""
-    state, view = cast(State, batch.state), painter.picture(batch, game, **settings)
+    state, view = cast(ThirteensState, batch.state), painter.picture(batch, game, **settings)
     trick = tuple(card for card in state.trick_cards[game].tolist() if card >= 0)
     pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
     aside = int(state.aside[game])
@@ -59,7 +59,7 @@ def melds_text(pile: int) -> str:
     return " and ".join(filter(None, (", ".join(melds[:-1]), melds[-1])))
 
 
-class Deal(BaseRound[ThirteensRules, TextPlay]):
+class ThirteensRound(BaseRound[ThirteensRules, TextPlay]):
     """One deal of Thirteens, until the hands are empty and all nulls are paid (RULES.md 8.9).
 
     Args:
@@ -78,7 +78,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     game_name: ClassVar[str] = "thirteens"
     default_rules: ClassVar[str] = "thirteens"
     notation = NOTATION
-    _state: State
+    _state: ThirteensState
 
     # ------------------------------------------------------------ the position
 
@@ -121,5 +121,5 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         )
 
 
-ROUND = Deal
+ROUND = ThirteensRound
 PICTURE = picture

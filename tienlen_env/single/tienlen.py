@@ -19,10 +19,10 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
 from tienlen_env.games.common.notation import Recorded
-from tienlen_env.games.tienlen.actions import PASS, ActionTable
+from tienlen_env.games.tienlen.actions import PASS, TienlenActionTable
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT, DECLARED, NOTATION, PASS_TEXT
 from tienlen_env.games.tienlen.rules import Rules
-from tienlen_env.games.tienlen.state import State
+from tienlen_env.games.tienlen.state import TienlenState
 from tienlen_env.rendering import TableView
 from tienlen_env.single import painter
 from tienlen_env.single.base import REFUSED, BaseRound
@@ -65,7 +65,7 @@ class Play(Cards):
     """A play: its cards (none for a pass or the declaration of an instant win) and `action`, their id."""
 
     action: int
-    table: ActionTable | None = None  # the table of `action`; None: unknown
+    table: TienlenActionTable | None = None  # the table of `action`; None: unknown
 
     @property
     def is_declaration(self) -> bool:
@@ -87,7 +87,7 @@ class Play(Cards):
         return int(self)
 
 
-def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Play:
+def _make_play(cards: int, action: int, table: TienlenActionTable | None = None) -> Play:
     play = Play(cards)
     play.action = action
     if table is not None:
@@ -99,7 +99,7 @@ def picture(batch: Batch, game: int = 0, **settings: Any) -> TableView:
     """The picture of a game of Tiến lên; arguments as of `tienlen_env.single.painter.picture`."""
     view = cast(TableView, painter.picture(batch, game, **settings))
     is_seen = view.turn >= 0 and view.face_up[view.turn]  # who must declare is known by the hand alone
-    return replace(view, declares=is_seen and bool(cast(State, batch.state).must_declare[game]))
+    return replace(view, declares=is_seen and bool(cast(TienlenState, batch.state).must_declare[game]))
 
 
 class Round(BaseRound[Rules, Play]):
@@ -119,14 +119,14 @@ class Round(BaseRound[Rules, Play]):
         ValueError: a key or round that does not fit, or an invalid seat.
     """
 
-    _state: State
+    _state: TienlenState
     game_name: ClassVar[str] = "tienlen"
     notation = NOTATION
     _int_hint: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
     def _bind(self, batch: Batch) -> None:
         super()._bind(batch)
-        self._table = cast(ActionTable, batch.action_table)
+        self._table = cast(TienlenActionTable, batch.action_table)
 
     def _read_cards(self, cards: str | int) -> int:
         return int(Cards(cards))

@@ -19,7 +19,7 @@ _OWN_HEADING = re.compile(r"^ *show_root_heading: .*\n", re.MULTILINE)
 _LIST = re.compile(r"^ *members: \[(.*)\]$", re.MULTILINE)
 
 
-class Entry(NamedTuple):
+class ReferenceEntry(NamedTuple):
     """An entry of the reference.
 
     Attributes:
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
         return f"::: {self.name}\n{options}      heading_level: 1\n"
 
 
-def entries(page: str, text: str) -> list[Entry]:
+def entries(page: str, text: str) -> list[ReferenceEntry]:
     """What a page of the reference names; a module whose members are listed gives each class a page.
 
     Args:
@@ -82,9 +82,9 @@ def entries(page: str, text: str) -> list[Entry]:
     return found
 
 
-def _entry(page: str, name: str, options: str) -> Entry:
+def _entry(page: str, name: str, options: str) -> ReferenceEntry:
     folder = page.removesuffix(".md")
-    return Entry(name, options, f"{folder}/{name.partition('.')[2] or 'package'}.md")
+    return ReferenceEntry(name, options, f"{folder}/{name.partition('.')[2] or 'package'}.md")
 
 
 def overview(page: str, text: str) -> str:

@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from tienlen_agents.files import write_atomic
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
-from tools.figures.registry import ENTRIES, PRINTED, Entry
+from tools.figures.registry import ENTRIES, PRINTED, FigureEntry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
@@ -62,12 +62,12 @@ def commit(paths: Sequence[str]) -> str:
         return ""
 
 
-def folder_of(entry: Entry) -> Path:
+def folder_of(entry: FigureEntry) -> Path:
     """Where the outputs of an entry's commands are kept, of the sources as they are."""
     return WORK / f"{entry.name}-{entry.seed}-{digest_of(entry.sources)}"
 
 
-def make(entry: Entry) -> dict[str, Any]:
+def make(entry: FigureEntry) -> dict[str, Any]:
     """Run the commands of an entry, and return its result.
 
     Raises:
@@ -128,7 +128,7 @@ def differences(first: Any, second: Any) -> Iterator[bool]:
         yield abs(second[0] - first[0]) > math.sqrt(2) * first[1]
 
 
-def compare(entry: Entry, seed: int) -> str:
+def compare(entry: FigureEntry, seed: int) -> str:
     """Measure a stored result again with another seed; how many of its intervals do not hold the new mean."""
     again = make(entry._replace(seed=seed))
     found = list(differences(values_of(entry.name), again["values"]))
@@ -153,7 +153,7 @@ def write_pages() -> None:
     write_atomic(EXCEPTIONS, text.encode())
 
 
-def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[Entry]:
+def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[FigureEntry]:
     """The entries to make, the cheapest first, as many as the budget holds."""
     found, total = [], 0.0
     for entry in cheapest_first():
@@ -240,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _store(entry: Entry, result: dict[str, Any]) -> None:
+def _store(entry: FigureEntry, result: dict[str, Any]) -> None:
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     write_atomic(RESULTS / f"{entry.name}.json", text.encode())
     print(f"wrote results/{entry.name}.json", flush=True)

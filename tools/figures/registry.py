@@ -14,7 +14,7 @@ PRINTED: Final = "stdout.txt"  # what a command printed, in its folder
 Values = dict[str, Any]
 
 
-class Entry(NamedTuple):
+class FigureEntry(NamedTuple):
     """One result, ``results/<name>.json``.
 
     Attributes:
@@ -147,8 +147,8 @@ SMALL_GAMES: Final = {  # by their name on the page
 }
 
 
-def _strength(game: str, players: int, minutes: float) -> Entry:
-    return Entry(
+def _strength(game: str, players: int, minutes: float) -> FigureEntry:
+    return FigureEntry(
         f"strength-{game}-{players}",
         {"": f"research.strength --env {game} --players {players} {DEALT.removesuffix(' --quiet')}"},
         rows,
@@ -162,7 +162,7 @@ def _strength(game: str, players: int, minutes: float) -> Entry:
 ENTRIES: Final = {
     entry.name: entry
     for entry in (
-        Entry(
+        FigureEntry(
             "baselines",
             {
                 a: f"tienlen_agents.arena compare {a} {others} {DEALT}"
@@ -174,7 +174,7 @@ ENTRIES: Final = {
             seed=1,
             deals=2500,
         ),
-        Entry(
+        FigureEntry(
             "payments",
             {
                 rules: f"{ALONE} heuristic greedy --composition 1v3 --rules {rules} {DEALT}"
@@ -186,7 +186,7 @@ ENTRIES: Final = {
             seed=1,
             deals=1000,
         ),
-        Entry(
+        FigureEntry(
             "trickster",
             {"": f"{ALONE} search:worlds=96 trickster --composition 1v3 --rules thirteens {DEALT}"},
             matches,
@@ -195,7 +195,7 @@ ENTRIES: Final = {
             seed=1,
             deals=200,
         ),
-        Entry(
+        FigureEntry(
             "decision-times",
             {"": f"research.search --agents '{MEASURED_AGENTS}' --deals 0 --seed {{seed}} {TO_FILE}"},
             rows,
@@ -204,7 +204,7 @@ ENTRIES: Final = {
             seed=1,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "speed",
             {"": f"tienlen_train.benchmarks.speed {TO_FILE}"},
             rows,
@@ -212,7 +212,7 @@ ENTRIES: Final = {
             4,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "startup",
             {"": f"tienlen_train.benchmarks.startup {TO_FILE}"},
             rows,
@@ -220,7 +220,7 @@ ENTRIES: Final = {
             6,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "machine-code",
             {"": f"research.native {TO_FILE}"},
             rows,
@@ -228,7 +228,7 @@ ENTRIES: Final = {
             12,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "exact-speed",
             {name: f"tienlen_exact bench {game}" for name, game in SMALL_GAMES.items()},
             small_games,
@@ -236,7 +236,7 @@ ENTRIES: Final = {
             2,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "learning",
             {"": f"research.learning {TO_FILE}"},
             rows,
@@ -244,7 +244,7 @@ ENTRIES: Final = {
             8,
             is_speed=True,
         ),
-        Entry(
+        FigureEntry(
             "make-train",
             {
                 prior: f"tienlen_train.ppo --prior {prior} --seed {{seed}} --out {{out}}{{resume}}"
@@ -256,7 +256,7 @@ ENTRIES: Final = {
             seed=1,
             deals=2500,
         ),
-        Entry(
+        FigureEntry(
             "train-thirteens",
             {
                 "": "tienlen_train.ppo --env thirteens --decisions 1000000 --seed {seed} --out {out}{resume}",
@@ -267,7 +267,7 @@ ENTRIES: Final = {
             seed=1,
             deals=2500,
         ),
-        Entry(
+        FigureEntry(
             "tutorial",
             {
                 "train": "tienlen_train.ppo --decisions 2000000 --out {out} --seed 1{resume}",
@@ -280,7 +280,7 @@ ENTRIES: Final = {
             seed=7,
             deals=2500,
         ),
-        Entry(
+        FigureEntry(
             "small-champions",
             {
                 rules: f"{ALONE} champion:size=small heuristic --composition 1v3 --rules {rules} {DEALT}"
@@ -292,7 +292,7 @@ ENTRIES: Final = {
             seed=1,
             deals=2500,
         ),
-        Entry(
+        FigureEntry(
             "small-networks",
             {
                 rules: f"{ALONE} champion:size=small,worlds=0 heuristic --composition 1v3 --rules {rules}"
@@ -305,7 +305,7 @@ ENTRIES: Final = {
             seed=1,
             deals=1000,
         ),
-        Entry(
+        FigureEntry(
             "tutorial-opponent",
             {"": f"{ALONE} greedy_long heuristic --composition 1v3 {DEALT}"},
             matches,

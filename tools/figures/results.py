@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from tools.figures.registry import ENTRIES, Entry
+from tools.figures.registry import ENTRIES, FigureEntry
 from tools.figures.sources import ROOT, digest_of
 
 RESULTS: Final = ROOT / "results"
@@ -36,13 +36,13 @@ def values_of(name: str) -> Any:
     return found["values"]
 
 
-def minutes_of(entry: Entry) -> float:
+def minutes_of(entry: FigureEntry) -> float:
     """The processor time that an entry takes: that of its last measurement, if there is one."""
     found = result_of(entry.name)
     return entry.minutes if found is None else float(found["seconds"]) / 60
 
 
-def state_of(entry: Entry) -> str:
+def state_of(entry: FigureEntry) -> str:
     """``"new"`` if it was never measured, ``"stale"`` if its sources or commands have changed, or ``""``."""
     found = result_of(entry.name)
     if found is None:
@@ -51,6 +51,6 @@ def state_of(entry: Entry) -> str:
     return "" if same else "stale"
 
 
-def cheapest_first() -> list[Entry]:
+def cheapest_first() -> list[FigureEntry]:
     """All entries."""
     return sorted(ENTRIES.values(), key=lambda entry: (minutes_of(entry), entry.name))

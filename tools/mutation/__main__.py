@@ -40,7 +40,7 @@ EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
 MEMORY: Final = 6 << 30
 
 
-class Group(NamedTuple):
+class ModuleGroup(NamedTuple):
     """Modules that have the same tests.
 
     Attributes:
@@ -61,7 +61,7 @@ THIRTEENS: Final = "tienlen_env/games/thirteens/"
 COMMON: Final = "tienlen_env/games/common/"
 ENGINE: Final = "tests/tienlen_env/engine/"
 GROUPS: Final = (
-    Group(
+    ModuleGroup(
         (
             *(f"{TIENLEN}{name}.py" for name in ("kernels", "suited", "endings", "instant", "payments")),
             *(f"{TIENLEN}{name}.py" for name in ("actions", "observe")),
@@ -76,11 +76,11 @@ GROUPS: Final = (
         is_kernel=True,
         slow=0.8,
     ),
-    Group(
+    ModuleGroup(
         ("agents/tienlen_agents/arena/stats.py",),
         tuple(f"tests/agents/arena/test_{name}.py" for name in ("sequential", "match", "coverage", "report")),
     ),
-    Group(
+    ModuleGroup(
         ("train/tienlen_train/learner.py", "train/tienlen_train/ppo.py"),
         ("tests/train/test_learn.py", "tests/train/test_rollout.py", "tests/train/test_trainer.py"),
         slow=8.0,
@@ -256,7 +256,7 @@ class Judge:
     """
 
     def __init__(
-        self, group: Group, pending: dict[str, list[Mutant]], end: float, budget: float, imported: Lines
+        self, group: ModuleGroup, pending: dict[str, list[Mutant]], end: float, budget: float, imported: Lines
     ) -> None:
         self.group, self.pending, self.end, self.budget = group, pending, end, budget
         self.imported = imported
@@ -390,7 +390,7 @@ def in_child(run: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def in_new_process(path: str, mutant: Mutant, group: Group, names: Collection[str]) -> str:
+def in_new_process(path: str, mutant: Mutant, group: ModuleGroup, names: Collection[str]) -> str:
     """Run tests until one fails, with a mutant that is there when the module is imported."""
     names_file = OUT / f"names-{os.getpid()}"
     names_file.write_text(json.dumps(list(names)))
@@ -431,7 +431,7 @@ def record(path: str, mutant: Mutant, state: str, seconds: float) -> None:
 OPTIONS: Final = ("-o", "addopts=", "--import-mode=importlib", "-m", "not nightly", "-p", "no:cacheprovider")
 
 
-def serve(group: Group, pending: dict[str, list[Mutant]], end: float, budget: float) -> None:
+def serve(group: ModuleGroup, pending: dict[str, list[Mutant]], end: float, budget: float) -> None:
     """Judge mutants in this process."""
     imported = Lines(group.modules)
     judge = Judge(group, pending, end, budget, imported)

@@ -26,14 +26,14 @@ from tienlen_env.texts import spreadsheet
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.loop import shell_command
 from tienlen_train.runs import write_atomic
-from tienlen_train.variants import Variant
+from tienlen_train.variants import ShardVariant
 
 
 def quick_comparison(
     agent: NetworkAgent,
     opponents: Sequence[str],
     config: SelfPlayConfig,
-    variants: Sequence[Variant | None] | None,
+    variants: Sequence[ShardVariant | None] | None,
 ) -> dict[str, float]:
     """The quick comparison, on deals of its own.
 
@@ -63,7 +63,7 @@ def final_comparison(
     agent: NetworkAgent,
     opponents: Sequence[str],
     config: SelfPlayConfig,
-    variants: Sequence[Variant | None] | None,
+    variants: Sequence[ShardVariant | None] | None,
     out: Path,
     console: Console,
 ) -> None:
@@ -106,7 +106,7 @@ def command_to_play(policy: Path, rules: AnyRules) -> str:
 
 
 def in_every_variant(
-    policy: NetworkAgent, baseline: Agent, variants: Sequence[Variant | None], num_deals: int, seed: int
+    policy: NetworkAgent, baseline: Agent, variants: Sequence[ShardVariant | None], num_deals: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """A policy alone against the baseline, in every variant that has a name: the columns of the table.
 

@@ -35,7 +35,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import torch
 from rich.console import Console
-from rich.table import Table as RichTable
+from rich.table import Table
 from torch import Tensor
 
 from tienlen_agents import arena
@@ -47,7 +47,7 @@ from tienlen_agents.networks.network import Network
 from tienlen_agents.quoting import quoted
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.loop import Metrics, Task, prepare_process, training_command
+from tienlen_train.loop import Metrics, TrainingTask, prepare_process, training_command
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic, writing
@@ -149,7 +149,7 @@ class Member:
 
 
 @dataclass
-class Table:
+class PayoffTable:
     """The members and their payoffs.
 
     Attributes:
@@ -186,9 +186,9 @@ class Table:
         return self.members[worst.index(min(worst))]
 
 
-def show(table: Table, console: Console) -> None:
+def show(table: PayoffTable, console: Console) -> None:
     """Print the table, and for each member who exploits it."""
-    rich = RichTable(title="points above parity: the row alone against the column in all other seats")
+    rich = Table(title="points above parity: the row alone against the column in all other seats")
     rich.add_column("")
     for member in table.members:
         rich.add_column(member.label, justify="right")
@@ -204,7 +204,7 @@ def show(table: Table, console: Console) -> None:
         console.print(f"{member.label} is exploited by {', '.join(found) or 'none'}", highlight=False)
 
 
-def table_json(table: Table) -> bytes:
+def table_json(table: PayoffTable) -> bytes:
     """The table as a JSON file, with its cycles: members, each above the next."""
     labels, matrix = [member.label for member in table.members], table.matrix()
     value = {
@@ -299,7 +299,7 @@ def payoff(pair: tuple[Network, Network], rules: AnyRules, num_deals: int, seed:
     return Estimate(main.mean - result.parity, main.half_width)
 
 
-class Population(Task):
+class Population(TrainingTask):
     """The learners and their past selves.
 
     The run folder has the files of every run, `league.json` with the table, and the policies of all members.
@@ -319,7 +319,7 @@ class Population(Task):
     def __init__(self, config: LeagueConfig) -> None:
         super().__init__(config)
         self._shape = PPOTrainer(config.learner(0)).network.config  # refuses what a learner cannot use
-        self.table = Table()
+        self.table = PayoffTable()
         self._executor: Executor = Threads(config.threads)
         self._learners: dict[str, Trained] = {}
         self._restarts: dict[str, Mapping[str, Tensor]] = {}
@@ -438,7 +438,7 @@ class Population(Task):
         self.iteration = iteration
         self._learners = {name: Trained(**values) for name, values in state["learners"].items()}
         self._restarts = dict(state["restarts"])
-        self.table = Table(
+        self.table = PayoffTable(
             [
                 Member(name, born, Network(self._shape, _arrays(weights)))
                 for name, born, weights in state["members"]

@@ -30,7 +30,7 @@ SECONDS_BETWEEN_LINES: Final = 30.0  # of progress, where the output is not a te
 FILE_WIDTH: Final = 160  # columns of tables in a file
 
 
-class Task(ABC):
+class TrainingTask(ABC):
     """What `train` runs: a trainer or a population.
 
     Args:
@@ -124,7 +124,7 @@ class Task(ABC):
         """Report on the run in the folder `out` at its end."""
 
 
-TaskT = TypeVar("TaskT", bound=Task)
+TaskT = TypeVar("TaskT", bound=TrainingTask)
 
 
 def make_console() -> Console:
@@ -272,7 +272,7 @@ class _Run:
     is done when the run continues from the checkpoint.
     """
 
-    def __init__(self, task: Task, folder: RunFolder) -> None:
+    def __init__(self, task: TrainingTask, folder: RunFolder) -> None:
         self.task = task
         self.folder = folder
         self._saved = -1  # iteration of the last checkpoint
@@ -338,7 +338,9 @@ class _Run:
         self.task.save(self.folder.path)
 
 
-def training_command(make_task: type[Task], config_class: type[SelfPlayConfig], description: str) -> Main:
+def training_command(
+    make_task: type[TrainingTask], config_class: type[SelfPlayConfig], description: str
+) -> Main:
     """The ``main`` of an algorithm: train, and report on the run.
 
     Args:

@@ -161,7 +161,7 @@ class OpponentPool:
 
 
 @dataclass(eq=False)
-class Plan:
+class IterationPlan:
     """What an iteration plays.
 
     Attributes:
@@ -183,7 +183,7 @@ class Plan:
     results: Callable[[], list[Any]] = list
 
 
-def plans_state(plans: Iterable[Plan]) -> dict[str, Any]:
+def plans_state(plans: Iterable[IterationPlan]) -> dict[str, Any]:
     """Plans that are not yet learned, for a checkpoint; nothing if there is none."""
     found = [
         {
@@ -203,12 +203,12 @@ def plans_state(plans: Iterable[Plan]) -> dict[str, Any]:
     return {"plans": found} if found else {}
 
 
-def restored_plans(state: Mapping[str, Any], pool: OpponentPool) -> Iterator[Plan]:
+def restored_plans(state: Mapping[str, Any], pool: OpponentPool) -> Iterator[IterationPlan]:
     """The plans of what `plans_state` returned; they are played again."""
     in_pool = {snapshot.version: snapshot for snapshot in pool.snapshots}
     for values in state.get("plans", []):
         snapshots = [in_pool.get(values_of[0]) or Snapshot(*values_of) for values_of in values["snapshots"]]
-        yield Plan(
+        yield IterationPlan(
             values["iteration"],
             np.array(values["keys"].numpy()),
             Seating(np.array(values["seat_policies"].numpy()), snapshots),

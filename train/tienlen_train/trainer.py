@@ -42,17 +42,17 @@ from tienlen_train.learner import (
     TrajectoryTensors,
     minibatches,
 )
-from tienlen_train.loop import Metrics, Task, progress_bar
+from tienlen_train.loop import Metrics, TrainingTask, progress_bar
 from tienlen_train.network import ActionNetwork, first_network
-from tienlen_train.opponent_pool import OpponentPool, Plan, check_agents, plans_state, restored_plans
+from tienlen_train.opponent_pool import IterationPlan, OpponentPool, check_agents, plans_state, restored_plans
 from tienlen_train.rollout import PolicyWeights, RolloutJob, join, rollout
 from tienlen_train.runs import writing
-from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
+from tienlen_train.variants import ShardVariant, mixed_variant, parse_variants, reward_scale
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
 
 
-class SelfPlayTrainer(Task, Generic[ModelT]):
+class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
     """A run of one policy: an `ActionNetwork` has all learning seats.
 
     Args:
@@ -117,7 +117,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         model = self.make_model(self.make_network())
         self.learner = Learner(model, config, self.device, self.map_here, len(self.parts()))
         self.network.for_device = self.actor is not None
-        self.waiting: deque[Plan] = deque()
+        self.waiting: deque[IterationPlan] = deque()
         self.last_staleness = 0
 
     def _make_actor(self, actor: Actor | None) -> Actor | None:
@@ -312,31 +312,31 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         self.pool.update_scores(plan.seating, played.scores)
         return played
 
-    def start(self, plan: Plan) -> Callable[[], list[Any]]:
+    def start(self, plan: IterationPlan) -> Callable[[], list[Any]]:
         """Start to play a plan; a function that waits for the rollouts."""
         jobs, actor = self.jobs(plan), self.actor
         if actor is not None:
             return lambda: [actor.rollout(job) for job in jobs]
         return self.executor.start(rollout, jobs)
 
-    def plan(self, iteration: int) -> Plan:
+    def plan(self, iteration: int) -> IterationPlan:
         """What is played in an iteration, with the present weights."""
         config = self.config
         rng = np.random.default_rng((config.seed, iteration))
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
         seating = self.pool.seat(rng, self._table_sizes(iteration))
         opponent_seeds = tuple(int(rng.integers(2**31)) for _ in self.pool.baselines)
-        return Plan(iteration, keys, seating, opponent_seeds, self.iteration, self.policy_weights())
+        return IterationPlan(iteration, keys, seating, opponent_seeds, self.iteration, self.policy_weights())
 
     def parts(self) -> list[IntArray]:
         """The games of each shard: indices. On a device many threads compute one shard."""
         num_shards = self.config.shards if self.actor is None else 1
         return np.array_split(np.arange(self.config.num_games), num_shards)
 
-    def variant_of(self, iteration: int, shard: int) -> Variant:
+    def variant_of(self, iteration: int, shard: int) -> ShardVariant:
         """What a shard plays in an iteration."""
         if self.variants is None:
-            return Variant(self.rules, self.config.reward)
+            return ShardVariant(self.rules, self.config.reward)
         found = self.variants[(iteration * self.config.shards + shard) % len(self.variants)]
         if found is not None:
             return found
@@ -349,7 +349,7 @@ class SelfPlayTrainer(Task, Generic[ModelT]):
         sizes = [self.variant_of(iteration, shard).rules.num_players for shard in range(self.config.shards)]
         return np.repeat(sizes, [len(part) for part in self.parts()])
 
-    def jobs(self, plan: Plan) -> list[RolloutJob]:
+    def jobs(self, plan: IterationPlan) -> list[RolloutJob]:
         """The jobs of a plan, one for each shard; a device has one."""
         config = self.config
         shape = self.network.config

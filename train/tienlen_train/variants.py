@@ -31,7 +31,7 @@ _TRIES: Final = 1000
 _WORDS: Final = {"points": "zero_sum", "payments": "payments"}
 
 
-class Variant(NamedTuple):
+class ShardVariant(NamedTuple):
     """What a shard plays.
 
     Attributes:
@@ -49,7 +49,7 @@ class Variant(NamedTuple):
         return f"{self.rules.name}-{self.rules.num_players}{about}"
 
 
-def parse_variant(text: str) -> Variant:
+def parse_variant(text: str) -> ShardVariant:
     """A variant from ``preset``, ``preset:players`` or ``preset:players:points``.
 
     Raises:
@@ -65,7 +65,7 @@ def parse_variant(text: str) -> Variant:
     reward = _WORDS[word] if word else reward_of(rules)
     if reward == "payments" and not has_payments(rules):
         raise ValueError(f"{text!r}: expected points, these rules have no payments")
-    return Variant(rules, reward)
+    return ShardVariant(rules, reward)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Variants:
         return "presets of one game with numbers of players (cardgames:4 south:3:points), or mixed"
 
 
-def parse_variants(text: str) -> tuple[Variant | None, ...]:
+def parse_variants(text: str) -> tuple[ShardVariant | None, ...]:
     """The variants of a text; None for ``mixed``.
 
     Raises:
@@ -102,7 +102,7 @@ def parse_variants(text: str) -> tuple[Variant | None, ...]:
     return found
 
 
-def mixed_variant(of_game: AnyRules, rng: np.random.Generator) -> Variant:
+def mixed_variant(of_game: AnyRules, rng: np.random.Generator) -> ShardVariant:
     """Rules each of whose fields is drawn from those of a game's presets, and an objective that they have.
 
     Raises:
@@ -127,12 +127,12 @@ def mixed_variant(of_game: AnyRules, rng: np.random.Generator) -> Variant:
         except RulesError:
             continue
         objective = reward_of(rules, "points" if rng.random() < 0.3 else "payments")
-        return Variant(rules, objective)
+        return ShardVariant(rules, objective)
     raise ValueError("mixed: these presets have no valid mixture")
 
 
 @lru_cache(maxsize=256)
-def reward_scale(variant: Variant) -> float:
+def reward_scale(variant: ShardVariant) -> float:
     """The standard deviation of a seat's score in a round, if the game's rule-based agent has all seats."""
     rules, reward = variant
     agent = tienlen_agents.load(features_of(rules).baseline or "random")

@@ -33,7 +33,7 @@ from tienlen_agents.arena.result import (
     Score,
     Standing,
 )
-from tienlen_agents.arena.run import Options, Progress
+from tienlen_agents.arena.run import ArenaOptions, Progress
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.arena.tasks import Task, play_task
@@ -44,6 +44,7 @@ __all__ = [
     "FAST_PANEL",
     "MAX_FORFEITS",
     "PANEL",
+    "ArenaOptions",
     "ArenaRunError",
     "Estimate",
     "Executor",
@@ -54,7 +55,6 @@ __all__ = [
     "League",
     "LiveProgress",
     "MatchResult",
-    "Options",
     "Played",
     "Progress",
     "Report",

@@ -27,7 +27,7 @@ from tienlen_agents.arena.match import (
 )
 from tienlen_agents.arena.play import latency
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
+from tienlen_agents.arena.run import CHUNKS_FILE, ArenaSettings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import complete_agents, interruptible_work, program, shows_any_text
 from tienlen_agents.executors import Executor, opened
@@ -67,7 +67,7 @@ ADDRESS = Pattern(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandLine(Settings):
+class ArenaCommandLine(ArenaSettings):
     """The options of all commands.
 
     Attributes:
@@ -113,7 +113,7 @@ class CommandLine(Settings):
         return all_rules(self.rules.split(","), self.players)
 
 
-class Command(NamedTuple):
+class ArenaCommand(NamedTuple):
     """What is played, and how: the name of the command, the agents by name, the options, the words as typed.
 
     `compositions` are those of match-ups of two agents, None for those of the command; `mixed` adds match-ups
@@ -122,7 +122,7 @@ class Command(NamedTuple):
 
     play: str
     entrants: list[str]
-    settings: CommandLine
+    settings: ArenaCommandLine
     compositions: list[str] | None
     mixed: bool
     text: str
@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="play", required=True, metavar="command")
     options = argparse.ArgumentParser(add_help=False)
-    add_options(options, CommandLine, FLAGS)
+    add_options(options, ArenaCommandLine, FLAGS)
     for name, (text, others) in COMMANDS.items():
         command = commands.add_parser(name, parents=[options], help=text)
         complete_agents(command.add_argument("agent", help="the agent to evaluate"))
@@ -169,10 +169,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _player(command: Command, executor: Executor | None) -> Callable[..., Report]:
+def _player(command: ArenaCommand, executor: Executor | None) -> Callable[..., Report]:
     """A function that plays the command, for a number of deals, a seed and other options."""
     settings = command.settings
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in settings_of(Settings)}
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in settings_of(ArenaSettings)}
     shared |= {"rules": settings.variants, "executor": executor, "command": command.text}
     if command.play == "league":
         return partial(league, command.entrants, **shared)
@@ -185,7 +185,7 @@ def _player(command: Command, executor: Executor | None) -> Callable[..., Report
     return partial(compare, agent, others, compositions=compositions, mixed=command.mixed, **shared)
 
 
-def _check_start(command: Command) -> None:
+def _check_start(command: ArenaCommand) -> None:
     """Start each program once, before anything is played.
 
     Raises:
@@ -201,7 +201,7 @@ def _check_start(command: Command) -> None:
                         raise ValueError(f"{error}. --max-forfeits 1 plays the match without it") from None
 
 
-def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
+def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> ArenaCommand:
     """What the words of a command line ask for.
 
     Raises:
@@ -211,15 +211,15 @@ def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
     given = vars(parser.parse_args(arguments if is_command else ["compare", *arguments]))
     if "num_deals" in given and "precision" in given:
         parser.error("--deals and --precision: expected one of them")
-    values = {name: given[name] for name in settings_of(CommandLine) if name in given}
-    settings = make_config(parser, CommandLine, values, FLAGS)
+    values = {name: given[name] for name in settings_of(ArenaCommandLine) if name in given}
+    settings = make_config(parser, ArenaCommandLine, values, FLAGS)
     if given["play"] == "gauntlet":
         others = [*FAST_PANEL] if given["fast"] else panel_of(settings.variants)
     else:
         others = given["opponents"]
     text = shlex.join([*program(MODULE).split(), *arguments])
     mixed, compositions = given.get("mixed", False), given.get("composition")
-    return Command(given["play"], [given["agent"], *others], settings, compositions, mixed, text)
+    return ArenaCommand(given["play"], [given["agent"], *others], settings, compositions, mixed, text)
 
 
 @shows_any_text
@@ -248,7 +248,7 @@ def _saved(out: str | None) -> str:
     return f"; the results so far are in {chunks}, the same command resumes from them"
 
 
-def _run(command: Command) -> int:
+def _run(command: ArenaCommand) -> int:
     settings = command.settings
     if settings.max_forfeits < 1:
         _check_start(command)

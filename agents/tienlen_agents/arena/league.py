@@ -36,7 +36,7 @@ from tienlen_agents.arena.result import (
     failed_agents,
     figures_of,
 )
-from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, play_match_ups
+from tienlen_agents.arena.run import ArenaOptions, Entrant, check_options, load_all, play_match_ups
 from tienlen_agents.arena.stats import Estimate, estimate, t_quantile
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import IntArray
@@ -56,7 +56,7 @@ def league(
     rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     command: str = "",
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> Report:
     """Play a league.
 
@@ -65,7 +65,7 @@ def league(
         rules: the variant, or several, each with its own league.
         num_players: P; None keeps the number in `rules`.
         command: that gives the same result, for the report.
-        options: see `Options`; `stop_when_clear` is not possible.
+        options: see `ArenaOptions`; `stop_when_clear` is not possible.
 
     Raises:
         ValueError: fewer than two agents, `stop_when_clear`, or an option out of range.

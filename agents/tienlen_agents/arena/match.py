@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 from tienlen_agents.arena.lineup import lineup_of, unique_names
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult, Need, RunResults, SampleSizeEstimate
-from tienlen_agents.arena.run import Entrant, MatchUp, Options, check_options, load_all, play_match_ups
+from tienlen_agents.arena.run import ArenaOptions, Entrant, MatchUp, check_options, load_all, play_match_ups
 from tienlen_agents.arena.stats import deals_needed
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
@@ -28,7 +28,7 @@ def match(
     composition: str | None = None,
     rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> MatchResult:
     """Play two agents against each other.
 
@@ -38,7 +38,7 @@ def match(
         composition: seats of `a` and of `b`: ``"1v3"``, ``"3v1"``, ``"2v2"``; None is one against the rest.
         rules: the variant.
         num_players: P; None keeps the number in `rules`.
-        options: see `Options`.
+        options: see `ArenaOptions`.
 
     Raises:
         ValueError: a composition that does not fill the seats; and see `match_up`.
@@ -53,7 +53,7 @@ def match_up(
     *,
     rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> MatchResult:
     """Play a duplicate match: every deal in all rotations of a seating, or in all seatings.
 
@@ -65,7 +65,7 @@ def match_up(
         lineup: the index of an agent for each of P slots; None: each agent has one slot.
         rules: the variant.
         num_players: P; None keeps the number in `rules`.
-        options: see `Options`.
+        options: see `ArenaOptions`.
 
     Raises:
         ValueError: a lineup that does not fill the seats with every agent, or an option out of range.
@@ -112,7 +112,7 @@ def compare(
     compositions: Sequence[str | None] = (None,),
     mixed: bool = True,
     command: str = "",
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> Report:
     """Compare one agent with others: against each of them, and in mixed match-ups.
 
@@ -124,7 +124,7 @@ def compare(
         compositions: of the match-ups of two agents, see `match`.
         mixed: also play the agent with every P-1 different baselines, if there are enough.
         command: that gives the same result, for the report.
-        options: see `Options`.
+        options: see `ArenaOptions`.
 
     Raises:
         ValueError: see `match` and `match_up`.
@@ -154,7 +154,7 @@ def gauntlet(
     rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     command: str = "",
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> Report:
     """Compare one agent with each agent of the standard panel, one seat against the rest.
 
@@ -165,7 +165,7 @@ def gauntlet(
         rules: the variant, or several.
         num_players: P; None keeps the number in `rules`.
         command: that gives the same result, for the report.
-        options: see `Options`.
+        options: see `ArenaOptions`.
 
     Raises:
         ValueError: see `match` and `match_up`.

@@ -80,7 +80,7 @@ class Judgement(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandLine(Judgement):
+class RegretCommandLine(Judgement):
     """The options of the command.
 
     Attributes:
@@ -240,10 +240,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
     complete_agents(agents_option)
-    add_options(parser, CommandLine)
+    add_options(parser, RegretCommandLine)
     given = vars(parser.parse_args(argv))
     names = given.pop("agents")
-    options = make_config(parser, CommandLine, given)
+    options = make_config(parser, RegretCommandLine, given)
     try:
         agents = [tienlen_agents.load(name) for name in names]
         judgement = Judgement(**{name: getattr(options, name) for name in settings_of(Judgement)})

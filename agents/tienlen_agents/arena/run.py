@@ -49,7 +49,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Config):
+class ArenaSettings(Config):
     """How match-ups are played.
 
     Raises:
@@ -90,8 +90,8 @@ class Settings(Config):
     seed_key: str = setting("", SEED_KEY)
 
 
-class Options(TypedDict, total=False):
-    """The keyword arguments of all functions that play: those of `Settings`, and others.
+class ArenaOptions(TypedDict, total=False):
+    """The keyword arguments of all functions that play: those of `ArenaSettings`, and others.
 
     Attributes:
         executor: plays the jobs instead of `workers`.
@@ -143,7 +143,7 @@ def play_match_ups(
     match_ups: Sequence[MatchUp],
     entrants: Sequence[Entrant],
     loaded: Sequence[Agent],
-    **options: Unpack[Options],
+    **options: Unpack[ArenaOptions],
 ) -> list[MatchResult]:
     """Play match-ups.
 
@@ -151,7 +151,7 @@ def play_match_ups(
         match_ups: what to play.
         entrants: the agents as they were given, names or objects.
         loaded: the same agents as objects; they play if there is one worker.
-        options: see `Options`.
+        options: see `ArenaOptions`.
 
     Raises:
         TypeError: an unknown option.
@@ -207,7 +207,7 @@ def play_match_ups(
     return run.results()
 
 
-def check_options(options: Mapping[str, object]) -> Settings:
+def check_options(options: Mapping[str, object]) -> ArenaSettings:
     """The settings among some options; each must be known.
 
     Raises:
@@ -215,16 +215,18 @@ def check_options(options: Mapping[str, object]) -> Settings:
         ConfigError: a value out of range.
     """
     for name in options:
-        if name not in Options.__annotations__:
-            raise unexpected_keyword("match", name, f"one of {', '.join(Options.__annotations__)}")
-    chosen: dict[str, Any] = {f.name: options[f.name] for f in fields(Settings) if f.name in options}
-    return Settings(**chosen)
+        if name not in ArenaOptions.__annotations__:
+            raise unexpected_keyword("match", name, f"one of {', '.join(ArenaOptions.__annotations__)}")
+    chosen: dict[str, Any] = {f.name: options[f.name] for f in fields(ArenaSettings) if f.name in options}
+    return ArenaSettings(**chosen)
 
 
 class _Run:
     """The chunks that each match-up has, and the tasks that remain."""
 
-    def __init__(self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None) -> None:
+    def __init__(
+        self, match_ups: Sequence[MatchUp], settings: ArenaSettings, progress: Progress | None
+    ) -> None:
         self.match_ups = match_ups
         self.settings = settings
         self.progress = progress

@@ -29,7 +29,7 @@ from tienlen_agents.external.messages import (
 )
 from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, Choice, Config, add_options, make_config, setting
-from tienlen_agents.words import Position, words_of
+from tienlen_agents.words import HardPosition, words_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
@@ -45,7 +45,7 @@ UNFLUSHED: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandLine(Config):
+class ProgramCommandLine(Config):
     """The options of the command.
 
     Attributes:
@@ -140,7 +140,7 @@ def _check_forfeits(agent: ProcessAgent) -> str:
     return ""
 
 
-def _position(agent: ProcessAgent, position: Position) -> str:
+def _position(agent: ProcessAgent, position: HardPosition) -> str:
     agent.reset(0)
     view = View(position.batch())
     action, _ = agent.act_cards(view)
@@ -237,10 +237,10 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     )
     parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')
-    add_options(parser, CommandLine)
+    add_options(parser, ProgramCommandLine)
     given = vars(parser.parse_args(argv))
     command = (given.pop("what"), given.pop("command"))[1]
-    options = make_config(parser, CommandLine, given)
+    options = make_config(parser, ProgramCommandLine, given)
     try:
         agent = ProcessAgent(command, limit_ms=options.limit_ms, start_ms=options.start_ms)
     except ValueError as error:
@@ -248,7 +248,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     return interruptible_work(parser.prog, lambda: _report(agent, options, write))
 
 
-def _report(agent: ProcessAgent, options: CommandLine, write: Callable[[str], object]) -> int:
+def _report(agent: ProcessAgent, options: ProgramCommandLine, write: Callable[[str], object]) -> int:
     failed = total = 0
     for line in check(agent, rules=options.rules, num_rounds=options.rounds, seed=options.seed):
         total += 1

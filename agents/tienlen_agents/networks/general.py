@@ -15,7 +15,7 @@ import numpy as np
 
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.features.general import (
-    Columns,
+    ColumnMap,
     add_rule_inputs,
     columns_by_name,
     pick_columns,
@@ -60,7 +60,7 @@ def fitted_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
     return NetworkConfig.of(rules, record=config.record, history=config.history, **config.design)
 
 
-def state_columns(config: NetworkConfig, rules: AnyRules) -> Columns:
+def state_columns(config: NetworkConfig, rules: AnyRules) -> ColumnMap:
     """Where each column of a variant's observation is among the inputs of a network.
 
     Raises:
@@ -80,7 +80,7 @@ def state_columns(config: NetworkConfig, rules: AnyRules) -> Columns:
             f"the network reads {config.state_inputs} numbers of a decision, but its pieces now have "
             f"{known.size + num_more}"
         )
-    return Columns(
+    return ColumnMap(
         np.concatenate([columns_by_name(layout, known), known.size + np.arange(num_more)]),
         config.state_inputs,
     )
@@ -110,7 +110,7 @@ def fitted_weights(
     return found
 
 
-def _picked(weights: Float32Array, columns: Columns) -> Float32Array:
+def _picked(weights: Float32Array, columns: ColumnMap) -> Float32Array:
     found = np.empty((len(weights), len(columns.index)), np.float32)
     pick_columns(weights, columns.index, found)
     return found
@@ -151,7 +151,7 @@ def generalised(network: Network) -> Network:
         known = general_inputs(config.game, config.pieces).layout
         more = general.layout.size + np.arange(config.state_inputs - known.size)
         index = np.concatenate([columns_by_name(known, general.layout), more])
-        columns, tensors = Columns(index, wanted.state_inputs), dict(network.tensors)
+        columns, tensors = ColumnMap(index, wanted.state_inputs), dict(network.tensors)
         for first in FROM_STATE.keys() & tensors.keys():
             tensors[first] = columns.expand(tensors[first])
         return Network(wanted, tensors)

@@ -111,7 +111,7 @@ SHARPNESS: Final = 1.5
 LARGEST_BELIEF: Final = 8.0  # larger outputs, after the factor, are clipped: products of weights are finite
 
 
-class Workspace(NamedTuple):
+class ForwardWorkspace(NamedTuple):
     """Memory of a forward pass to work in; W is the widest layer, L the longest list of inputs.
 
     Attributes:
@@ -203,7 +203,7 @@ def relu(out: Float32Array) -> None:
 def layer(
     weights: Float32Array,
     bias: Float32Array,
-    workspace: Workspace,
+    workspace: ForwardWorkspace,
     num_rows: int,
     is_linear: bool,
     out: Float32Array,
@@ -213,7 +213,7 @@ def layer(
     Args:
         weights: float32 (m / TILE, k, TILE).
         bias: float32 (m,).
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         num_rows: r, at most `ROWS`.
         is_linear: without ReLU.
         out: float32 (r, m), written.
@@ -251,14 +251,14 @@ def dot(a: Float32Array, b: Float32Array, lanes: Float32Array) -> np.float32:
 
 
 def two_layers(
-    observation: ByteArray, weights: Weights | BeliefWeights, workspace: Workspace, num_rows: int
+    observation: ByteArray, weights: Weights | BeliefWeights, workspace: ForwardWorkspace, num_rows: int
 ) -> None:
     """The layers ``first`` and ``second``; lists the outputs of the second as inputs of the next layer.
 
     Args:
         observation: uint8 (`num_rows` or more, S).
         weights: `Weights` or `BeliefWeights`.
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         num_rows: r, at most `ROWS`.
     """
     width = weights.first_bias.shape[0]
@@ -276,13 +276,15 @@ def two_layers(
         )
 
 
-def read_states(observation: ByteArray, weights: Weights, workspace: Workspace, states: Float32Array) -> None:
+def read_states(
+    observation: ByteArray, weights: Weights, workspace: ForwardWorkspace, states: Float32Array
+) -> None:
     """The trunk.
 
     Args:
         observation: uint8 (n, S).
         weights: see `Weights`.
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         states: float32 (n, D), written.
     """
     num_decisions = observation.shape[0]
@@ -298,7 +300,7 @@ def score_actions(
     after: npt.NDArray[np.uint16],
     prior: Float32Array,
     weights: Weights,
-    workspace: Workspace,
+    workspace: ForwardWorkspace,
     logits: Float32Array,
 ) -> None:
     """The layers after the trunk.
@@ -309,7 +311,7 @@ def score_actions(
         after: see `Inputs`.
         prior: see `Inputs`.
         weights: see `Weights`.
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         logits: float32 (N,), written.
     """
     num_actions, width, num_hidden = after.shape[0], weights.block_bias.shape[0], weights.hidden_bias.shape[0]
@@ -362,7 +364,7 @@ def forward(
     after: npt.NDArray[np.uint16],
     prior: Float32Array,
     weights: Weights,
-    workspace: Workspace,
+    workspace: ForwardWorkspace,
     states: Float32Array,
     logits: Float32Array,
 ) -> None:
@@ -374,7 +376,7 @@ def forward(
         after: see `Inputs`.
         prior: see `Inputs`.
         weights: see `Weights`.
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         states: float32 (n, D), memory to work in.
         logits: float32 (N,), written.
     """
@@ -386,7 +388,7 @@ def forward(
 def believe(
     observation: ByteArray,
     weights: BeliefWeights,
-    workspace: Workspace,
+    workspace: ForwardWorkspace,
     outputs: Float32Array,
     card_weights: FloatArray,
 ) -> None:
@@ -395,7 +397,7 @@ def believe(
     Args:
         observation: see `Inputs`.
         weights: see `BeliefWeights`.
-        workspace: see `Workspace`.
+        workspace: see `ForwardWorkspace`.
         outputs: float32 (`ROWS`, outputs), memory to work in.
         card_weights: float64 (n, opponents x C), written: how likely each opponent holds each card, relative
             to the other opponents and to the undealt cards, whose weights are 1.
@@ -481,7 +483,7 @@ def laid_out(
     return {name: field(name) for name in sources}
 
 
-def new_workspace(weights: Weights | BeliefWeights, num_rows: int = ROWS) -> Workspace:
+def new_workspace(weights: Weights | BeliefWeights, num_rows: int = ROWS) -> ForwardWorkspace:
     """Allocate the workspace of `forward` or `believe` for these weights and up to `num_rows` rows."""
     num_rows = min(num_rows, ROWS)
     widest, longest = len(weights.first_bias), weights.first.shape[1]
@@ -489,7 +491,7 @@ def new_workspace(weights: Weights | BeliefWeights, num_rows: int = ROWS) -> Wor
         widest, longest = max(widest, len(weights.block_bias)), max(longest, weights.after.shape[1])
     longest = max(longest, widest) + STEP
     value = np.empty((num_rows, longest), np.float32)
-    return Workspace(
+    return ForwardWorkspace(
         listed=np.empty((num_rows, longest), np.uint32),
         value=value,
         bits=value.view(np.uint32),

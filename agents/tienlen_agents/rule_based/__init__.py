@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.parallel import HOST, Body, Machine, Position
+from tienlen_agents.parallel import HOST, Body, GameArrays, Machine
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.checks import owned
 from tienlen_env.engine.view import View
@@ -73,7 +73,7 @@ class RuleChooser:
         self._ids, self._cards = machine.per_slot(scratch), machine.per_slot(scratch)
         self._spec: Any = None  # the states are prepared for it
 
-    def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
+    def choose(self, position: GameArrays, games: Any, step: int, out: Any) -> None:
         """Choose for n decisions."""
         args = ChooseArgs(
             position.rows, games, position.spec, position.actions, self._states, self._ids, self._cards, out
@@ -129,5 +129,5 @@ class RuleAgent:
             check_plays([self], batch)
             self._chooser = chooser = RuleChooser(HOST, self, rules)
         out = np.empty(len(view), np.int64)
-        chooser.choose(Position(*batch.kernel_arrays), games, 0, out)
+        chooser.choose(GameArrays(*batch.kernel_arrays), games, 0, out)
         return out

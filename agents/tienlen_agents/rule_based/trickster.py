@@ -8,8 +8,8 @@ card that it may play it estimates two numbers about this trick:
 * the final **value** of the trick: its melds and jokers with this card in it, and the mean contribution of
   the cards still to come (all unseen cards are equally likely).
 
-Points won count in full. Points for an opponent count in part (`Weights.spite`), because they help one of
-several opponents. The advice of the source text follows from this:
+Points won count in full. Points for an opponent count in part (`TricksterWeights.spite`), because they help
+one of several opponents. The advice of the source text follows from this:
 
 1. **Kings after the ace is out.** The value of a trick includes the king's three points, and its probability
    of winning is much higher if no ace is unseen; before that, leading the king gives these points away.
@@ -43,7 +43,7 @@ from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
 
 
 @dataclass(frozen=True)
-class Weights:
+class TricksterWeights:
     """The weights of the terms of a score.
 
     Attributes:
@@ -114,7 +114,7 @@ def chance_to_win(row: Row, spec: Spec, weights: FloatArray, suit: int, higher: 
     Args:
         row: the public state.
         spec: the variant.
-        weights: of `Weights`.
+        weights: of `TricksterWeights`.
         suit: all cards of the suit of the trick.
         higher: number of unseen higher cards of this suit.
         unseen: the unseen cards.
@@ -253,7 +253,7 @@ def choose_index(
     """Choose a card for the seat to act of a deal that is melded automatically.
 
     Args:
-        weights: of `Weights`.
+        weights: of `TricksterWeights`.
         spec: the variant.
         actions: its action table.
         row: a deal that is not over; its legal actions are computed here.
@@ -321,6 +321,6 @@ class TricksterAgent(RuleAgent):
     plays = "thirteens"
     _choose = staticmethod(choose)
 
-    def __init__(self, weights: Weights | None = None) -> None:
-        self.weights = Weights() if weights is None else weights
+    def __init__(self, weights: TricksterWeights | None = None) -> None:
+        self.weights = TricksterWeights() if weights is None else weights
         super().__init__(np.array(astuple(self.weights)))

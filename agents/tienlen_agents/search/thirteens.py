@@ -34,7 +34,7 @@ PUBLIC: Final = (R.ROUND, R.TURN, R.LEADER, R.TRICK, R.ASIDE, R.VOID, R.SHOWN, R
 WORLD_SIZE: Final = NUM_LOCATIONS + 1  # and the key, which fixes the order of the dummy's cards
 
 
-class Memory(NamedTuple):
+class ThirteensMemory(NamedTuple):
     """Arrays of the search in Thirteens.
 
     Attributes:
@@ -93,7 +93,7 @@ def seed_of(row: Row, spec: Spec, seed: int) -> int:
 
 
 @noinline
-def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+def default_action(decision: Decision, workspace: Workspace, memory: ThirteensMemory) -> int:
     """The rule-based player's choice; in melding that of the best melds."""
     row, end = decision.row, decision.actions.shape[0]
     if row[R.PILE] != 0:
@@ -107,13 +107,13 @@ def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> 
     return index
 
 
-def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
+def solve(decision: Decision, workspace: Workspace, memory: ThirteensMemory, default: int) -> int:
     """Melds are not searched."""
     return default if decision.row[R.PILE] != 0 else -1
 
 
 @noinline
-def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
+def begin(decision: Decision, options: Options, workspace: Workspace, memory: ThirteensMemory) -> float:
     """Count the deals that agree with what is known."""
     row, spec, plan = decision.row, workspace.line.spec, memory.plan
     set_seed(workspace.stream, seed_of(row, spec, options.seed))
@@ -126,7 +126,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     return 1.0 if num_open > 1 else 0.0
 
 
-def draw(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+def draw(decision: Decision, options: Options, workspace: Workspace, memory: ThirteensMemory) -> None:
     """Draw the next world: the cards of seven seats and of the dummy, and a key."""
     seat = decision.row[R.TURN]
     deals.draw_deal(workspace.stream, memory.plan, workspace.world)
@@ -134,14 +134,14 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     workspace.world[NUM_LOCATIONS] = random_word(workspace.stream)
 
 
-def num_worlds(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+def num_worlds(decision: Decision, workspace: Workspace, memory: ThirteensMemory) -> int:
     """The number of deals, impossible ones included; 0 with a dummy, whose cards also have an order."""
     return 0 if memory.size[R.DUMMY] > 0 else deals.num_deals(memory.size)
 
 
 @noinline
 def next_world(
-    decision: Decision, options: Options, workspace: Workspace, memory: Memory, is_first: bool
+    decision: Decision, options: Options, workspace: Workspace, memory: ThirteensMemory, is_first: bool
 ) -> float:
     """List the deals; those without a card in a void are equally likely."""
     row, world, seat = decision.row, workspace.world, decision.row[R.TURN]
@@ -194,7 +194,7 @@ def setup(rules: ThirteensRules) -> SearchSetup:
     num_groups = rules.num_players - 1 + rules.dummy
     plan = deals.new_plan(NUM_LOCATIONS, (rules.hand_size + 1) ** max(num_groups - 1, 0))
     size, void = np.zeros((2, NUM_LOCATIONS), np.int64)
-    memory = Memory(*build_spec(rules), size, void, plan)
+    memory = ThirteensMemory(*build_spec(rules), size, void, plan)
     return SearchSetup(GAME, line, R.LEGAL, WORLD_SIZE, np.zeros(1, np.int64), memory)
 
 

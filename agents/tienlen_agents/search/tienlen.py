@@ -48,13 +48,13 @@ PUBLIC: Final = (
     R.TABLE, R.TABLE_CARDS, R.OWNER, R.TURN, R.PASSED, R.KNOCKED_OUT, R.LOCK, R.REQUIRED_CARD, R.ROUND,
 )  # fmt: skip
 
-# Entries of `Memory.numbers`.
+# Entries of `TienlenMemory.numbers`.
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
 
 
-class Memory(NamedTuple):
+class TienlenMemory(NamedTuple):
     """Arrays of the search in Tiến lên.
 
     Attributes:
@@ -96,7 +96,7 @@ def seed_of(row: Row, spec: Spec, seed: int) -> int:
     return absorb_columns(state, row, PUBLIC)
 
 
-def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+def default_action(decision: Decision, workspace: Workspace, memory: TienlenMemory) -> int:
     """The choice of `heuristic`."""
     line = workspace.line
     splits.set_rules(line.policy, line.spec)
@@ -108,7 +108,7 @@ def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> 
 
 
 @noinline
-def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
+def solve(decision: Decision, workspace: Workspace, memory: TienlenMemory, default: int) -> int:
     """Solve an endgame of two players with known cards; in a lost one `heuristic` chooses.
 
     The opponent's hand is known if the number of unseen cards equals the size of that hand.
@@ -141,7 +141,7 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
     return default if value < 0 else -1
 
 
-def deal_uniformly(decision: Decision, workspace: Workspace, memory: Memory) -> None:
+def deal_uniformly(decision: Decision, workspace: Workspace, memory: TienlenMemory) -> None:
     """Make a world without regard to card weights the current one."""
     spec, chain, unseen = workspace.line.spec, memory.chain, memory.numbers[UNSEEN]
     worlds.deal_unseen(
@@ -149,7 +149,7 @@ def deal_uniformly(decision: Decision, workspace: Workspace, memory: Memory) -> 
     )
 
 
-def deal_by_weights(decision: Decision, workspace: Workspace, memory: Memory) -> None:
+def deal_by_weights(decision: Decision, workspace: Workspace, memory: TienlenMemory) -> None:
     """Make a world by the card weights the current one; one without them if none is found that agrees."""
     chain, row = memory.chain, decision.row
     for _ in range(MAX_TRIES):
@@ -160,7 +160,7 @@ def deal_by_weights(decision: Decision, workspace: Workspace, memory: Memory) ->
 
 
 @noinline
-def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
+def begin(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> float:
     """Determine the known locations of unseen cards, and replay the round.
 
     Returns:
@@ -199,7 +199,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
 
 
 @noinline
-def draw(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+def draw(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Draw the next world: the cards of four seats, and the undealt ones."""
     chain, replay, line = memory.chain, memory.replay, workspace.line
     unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
@@ -234,7 +234,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
 
 
 @noinline
-def restart(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+def restart(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Start a new chain from a new deal."""
     if memory.beliefs.sizes[IS_SET] != 0:
         deal_by_weights(decision, workspace, memory)
@@ -244,14 +244,14 @@ def restart(decision: Decision, options: Options, workspace: Workspace, memory: 
     memory.replay.chain_stats[worlds.QUERIES] = 0
 
 
-def num_worlds(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+def num_worlds(decision: Decision, workspace: Workspace, memory: TienlenMemory) -> int:
     """The number of deals of the unseen cards."""
     return deals.num_deals(memory.chain.capacity)
 
 
 @noinline
 def next_world(
-    decision: Decision, options: Options, workspace: Workspace, memory: Memory, is_first: bool
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
 ) -> float:
     """List the deals; each is as likely as its deviations and card weights make it."""
     chain, replay, line, world = memory.chain, memory.replay, workspace.line, workspace.world
@@ -274,7 +274,7 @@ def next_world(
     return log_weight
 
 
-def deviations(memory: Memory) -> int:
+def deviations(memory: TienlenMemory) -> int:
     """See `SearchSetup.deviations`."""
     return int(memory.chain.num_deviations[: R.UNDEALT].sum()) if memory.numbers[NUM_EVENTS] else -1
 
@@ -314,7 +314,7 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
     best_mask = np.zeros(len(line.ids), np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
-    memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
+    memory = TienlenMemory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1

@@ -33,7 +33,7 @@ class Baseline(NamedTuple):
     policy: Any
 
 
-class Memory(NamedTuple):
+class UniformMemory(NamedTuple):
     """Arrays of the uniform search.
 
     Attributes:
@@ -60,7 +60,7 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
 
     policy = choose or choose_randomly
 
-    def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+    def default_action(decision: Decision, workspace: Workspace, memory: UniformMemory) -> int:
         if not has_baseline:
             return -1
         line = workspace.line
@@ -72,10 +72,10 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
                 return i
         return -1
 
-    def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
+    def solve(decision: Decision, workspace: Workspace, memory: UniformMemory, default: int) -> int:
         return -1
 
-    def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
+    def begin(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> float:
         line, state = workspace.line, options.seed
         observe(decision.row, line.spec, line.actions, decision.row[turn], memory.observation, 0)
         for i in range(memory.observation.shape[0]):
@@ -83,7 +83,7 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
         set_seed(workspace.stream, state)
         return 1.0
 
-    def draw(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+    def draw(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> None:
         workspace.world[0] = random_word(workspace.stream)
 
     def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
@@ -114,7 +114,7 @@ def setup(
     stream: IntArray = np.ones(1, np.int64)
     line = new_rollout(stream if baseline is None else baseline.policy, spec, actions)
     functions = _search_game(game, baseline and baseline.choose, game.pays_late(rules, reward))
-    memory = Memory(np.zeros(game.observation(rules, 0).size, np.uint8))
+    memory = UniformMemory(np.zeros(game.observation(rules, 0).size, np.uint8))
     return SearchSetup(functions, line, int(spec[ROW_SIZE]), 1, stream, memory, reward)
 
 

@@ -21,7 +21,7 @@ from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_env.rendering import PlainView, for_stream, render_ansi
-from tienlen_env.single.base import AnyRound, Play, round_type
+from tienlen_env.single.base import AnyPlay, AnyRound, round_type
 
 HELP = """\
   ?       list what may be played
@@ -33,7 +33,7 @@ HELP = """\
 """
 
 
-class Command(Enum):
+class PlayerCommand(Enum):
     """What a person wants instead of a play."""
 
     UNDO = "undo"
@@ -45,7 +45,7 @@ def ask(
     picture: Callable[[], PlainView],
     suggestion: Callable[[], str],
     check_undo: Callable[[], None],
-) -> Play | Command:
+) -> AnyPlay | PlayerCommand:
     """Show the table and ask until there is a legal play, or a command for whoever runs the table.
 
     Args:
@@ -59,7 +59,7 @@ def ask(
     while True:
         line = read_line("your play (? lists, h helps): ")
         if line is None:
-            return Command.LEAVE
+            return PlayerCommand.LEAVE
         typed = line.strip().lower()
         try:
             match typed:
@@ -75,13 +75,13 @@ def ask(
                     tell(suggestion())
                 case "u" | "undo":
                     check_undo()
-                    return Command.UNDO
+                    return PlayerCommand.UNDO
                 case "q" | "quit":
-                    return Command.LEAVE
+                    return PlayerCommand.LEAVE
                 case _:
                     after = played.copy()
                     after.play(words.read_typed(played, typed))
-                    play: Play = after.plays[-1]
+                    play: AnyPlay = after.plays[-1]
                     return play
         except NotationError as error:
             tell(f"{error}; h for help")
@@ -202,12 +202,12 @@ class HumanAgent:
         for i in range(len(view)):
             played = round_type(view.rules).from_view(view, i)
             answer = self._ask(view, i, played)
-            if isinstance(answer, Command):
+            if isinstance(answer, PlayerCommand):
                 raise Leave
             actions[i], cards[i] = answer.action, answer.cards
         return actions, cards
 
-    def _ask(self, view: View, index: int, played: AnyRound) -> Play | Command:
+    def _ask(self, view: View, index: int, played: AnyRound) -> AnyPlay | PlayerCommand:
         seat, players = played.current_seat, range(played.num_players)
         names = tuple("you" if other == seat else f"seat {other}" for other in players)
 

@@ -18,7 +18,7 @@ from tienlen_agents.command import Interrupted, complete_agents, interruptible, 
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
-from tienlen_agents.terminal.human import Command, Hints, ask, read_line, say, tell
+from tienlen_agents.terminal.human import Hints, PlayerCommand, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import IllegalPlayError, RulesError
@@ -26,7 +26,7 @@ from tienlen_env.games.common.notation import read_key
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural
-from tienlen_env.single.base import AnyRound, Play
+from tienlen_env.single.base import AnyPlay, AnyRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
@@ -43,7 +43,7 @@ KEYS = _Keys(-(2**63), 2**63 - 1)
 
 
 @dataclass(eq=False)
-class Table:
+class TerminalTable:
     """A session for people and agents at a terminal.
 
     Attributes:
@@ -80,9 +80,9 @@ class Table:
             agent = self.seats[session.current_seat]
             if agent is None:
                 answer = self._ask()
-                if answer is Command.LEAVE:
+                if answer is PlayerCommand.LEAVE:
                     return False
-                if answer is Command.UNDO:
+                if answer is PlayerCommand.UNDO:
                     self._take_back()
                     continue
                 self._apply(answer)
@@ -90,7 +90,7 @@ class Table:
                 self._apply(self._choice_of(agent))
         return True
 
-    def _ask(self) -> Play | Command:
+    def _ask(self) -> AnyPlay | PlayerCommand:
         """Read a person's play; a forced pass is played without a prompt."""
         session, seat = self.session, self.session.current_seat
         if words_of(session.rules).is_forced_pass(session.round):
@@ -98,14 +98,14 @@ class Table:
         if seat != self._at_screen:
             say(CLEAR)
             if read_line(f"{self.names[seat]}, press Enter when only you look: ") is None:
-                return Command.LEAVE
+                return PlayerCommand.LEAVE
             self._at_screen = seat
         answer = self._ask_seat(seat)
-        if not isinstance(answer, Command):
+        if not isinstance(answer, PlayerCommand):
             self._decisions.append((seat, len(session.plays)))
         return answer
 
-    def _choice_of(self, agent: Agent) -> Play:
+    def _choice_of(self, agent: Agent) -> AnyPlay:
         """Let an agent play.
 
         Raises:
@@ -123,10 +123,10 @@ class Table:
         action, mask = int(actions[0]), int(cards[0])
         if why := session.batch.variant.judge(session.batch.state.rows[0], action, mask):
             raise IllegalPlayError(f"{agent.name} played against the rules: {why}", clause=why.clause)
-        play: Play = session.round.play_of(action, mask)
+        play: AnyPlay = session.round.play_of(action, mask)
         return play
 
-    def _apply(self, play: Play) -> None:
+    def _apply(self, play: AnyPlay) -> None:
         session, played, seat = self.session, self.session.round, self.session.current_seat
         words = words_of(session.rules)
         is_forced = self.seats[seat] is None and words.is_forced_pass(played)
@@ -141,7 +141,7 @@ class Table:
             if self.save is not None:
                 write_atomic(self.save, session.record().encode())
 
-    def _ask_seat(self, seat: int) -> Play | Command:
+    def _ask_seat(self, seat: int) -> AnyPlay | PlayerCommand:
         session, played = self.session, self.session.round
 
         def suggestion() -> str:
@@ -272,7 +272,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _set_table(options: argparse.Namespace) -> Table:
+def _set_table(options: argparse.Namespace) -> TerminalTable:
     """Make the table for the options.
 
     Raises:
@@ -311,7 +311,7 @@ def _set_table(options: argparse.Namespace) -> Table:
     seeds = np.random.SeedSequence(key).generate_state(len(agents))
     for agent, seed in zip(agents, seeds, strict=True):
         (hints if agent is None else agent).reset(int(seed))
-    return Table(session, agents, names, hints=hints, rated=options.rated, save=options.save)
+    return TerminalTable(session, agents, names, hints=hints, rated=options.rated, save=options.save)
 
 
 @shows_any_text

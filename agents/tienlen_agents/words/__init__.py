@@ -24,12 +24,12 @@ from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import ActionTable, AnyRules
 from tienlen_env.games.registry import ByGame, game_of
 from tienlen_env.rendering.view import PLACE_TEXT, with_symbol
-from tienlen_env.single.base import AnyRound, Play, round_type
+from tienlen_env.single.base import AnyPlay, AnyRound, round_type
 
 COLUMNS: Final = 78
 
 Message = Mapping[str, Json]
-Move = Play | int | str  # the argument of `BaseRound.play`
+Move = AnyPlay | int | str  # the argument of `BaseRound.play`
 
 
 class Request(NamedTuple):
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     cards: list[int]
 
 
-class Position(NamedTuple):
+class HardPosition(NamedTuple):
     """A position where programs often fail.
 
     Attributes:
@@ -126,7 +126,7 @@ class GameWords:
     hint: str = "random"
     opponent: str = "random"
     named: tuple[str, ...] = ("game", "seat", "hand")
-    positions: tuple[Position, ...] = ()
+    positions: tuple[HardPosition, ...] = ()
     result_column: int = -1
     find_action: Callable[..., int] | None = None
     can_extend: Callable[..., bool] = staticmethod(is_part)
@@ -137,15 +137,15 @@ class GameWords:
 
     # ------------------------------------------------------------ at a terminal
 
-    def choices(self, played: AnyRound) -> list[Play]:
+    def choices(self, played: AnyRound) -> list[AnyPlay]:
         """The legal plays that have a number, in the order of the list, from 1."""
         return played.legal_plays()
 
-    def kind(self, played: AnyRound, play: Play) -> str:
+    def kind(self, played: AnyRound, play: AnyPlay) -> str:
         """The heading of a play in the list."""
         return "play"
 
-    def shown(self, played: AnyRound, play: Play) -> str:
+    def shown(self, played: AnyRound, play: AnyPlay) -> str:
         """The text of a play."""
         return str(play)
 
@@ -176,7 +176,7 @@ class GameWords:
         Raises:
             ValueError: it is not a move.
         """
-        plays: list[Play] = played.legal_plays()
+        plays: list[AnyPlay] = played.legal_plays()
         return next((play for play in plays if self.shown(played, play).lower() == typed), typed)
 
     def listing(self, played: AnyRound) -> Iterator[str]:
@@ -185,11 +185,11 @@ class GameWords:
         for kind, group in groupby(plays, lambda numbered: self.kind(played, numbered[1])):
             yield filled(kind, (f"{number}: {self.shown(played, play)}" for number, play in group))
 
-    def advice(self, played: AnyRound, play: Play) -> str:
+    def advice(self, played: AnyRound, play: AnyPlay) -> str:
         """A play as a suggestion: ``"play 3♠"``, ``"pass"``, ``"declare"``."""
         return f"play {self.shown(played, play)}"
 
-    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
+    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: AnyPlay) -> str:
         """Text for the last play and its effect.
 
         Args:

@@ -14,8 +14,8 @@ from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker, parse_cards
 from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.single.base import AnyRound, Play
-from tienlen_env.single.thirteens import Deal, melds_text
+from tienlen_env.single.base import AnyPlay, AnyRound
+from tienlen_env.single.thirteens import ThirteensRound, melds_text
 
 
 class ThirteensWords(GameWords):
@@ -32,7 +32,7 @@ class ThirteensWords(GameWords):
     opponent = "trickster"
     result_column = R.POINTS  # of the deal
 
-    def choices(self, played: AnyRound) -> list[Play]:
+    def choices(self, played: AnyRound) -> list[AnyPlay]:
         """See `GameWords.choices`: cards in the order of the hand, or melds."""
         plays = played.legal_plays()
         if any(play.action >= played.rules.num_cards for play in plays):
@@ -41,14 +41,14 @@ class ThirteensWords(GameWords):
         texts = format_cards(sum(1 << card for card in by_card)).split()
         return [by_card[CARD_TEXT.index(text)] for text in texts]
 
-    def kind(self, played: AnyRound, play: Play) -> str:
+    def kind(self, played: AnyRound, play: AnyPlay) -> str:
         """See `GameWords.kind`."""
         table, action = build_action_table(played.rules), play.action
         if action >= table.num_cards:
             return "end" if action == table.num_cards else table.melds[action - table.num_cards - 1].kind
         return "jokers" if is_joker(action) else SUIT_NAME[action & 3]
 
-    def shown(self, played: AnyRound, play: Play) -> str:
+    def shown(self, played: AnyRound, play: AnyPlay) -> str:
         """See `GameWords.shown`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
         return symbols(CARD_TEXT[play.action]) if play.action < NUM_CARDS else str(play).replace("T", "10")
 
@@ -67,9 +67,9 @@ class ThirteensWords(GameWords):
             raise ValueError(f"{typed} is not in this deck, 8.1")
         return cards.bit_length() - 1
 
-    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
+    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: AnyPlay) -> str:
         """See `GameWords.report`."""
-        deal, name, num_cards = cast(Deal, played), names[seat], played.rules.num_cards
+        deal, name, num_cards = cast(ThirteensRound, played), names[seat], played.rules.num_cards
         if play.action == num_cards:
             return f"{subject(name, 'meld')} no more"
         if play.action > num_cards:

@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from tienlen_agents.search.tienlen_determinizations import action_of
-from tienlen_agents.words import GameWords, Message, Move, PaymentColumns, Position, Request, subject, symbols
+from tienlen_agents.words import (
+    GameWords,
+    HardPosition,
+    Message,
+    Move,
+    PaymentColumns,
+    Request,
+    subject,
+    symbols,
+)
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import ActionFields, Spec
@@ -18,7 +27,7 @@ from tienlen_env.games.common.game import ActionTable, AnyRules, Refusal
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.actions import (
     PASS,
-    ActionTable as TienLenTable,
+    TienlenActionTable,
     build_action_table,
     kind_name,
 )
@@ -27,7 +36,7 @@ from tienlen_env.games.tienlen.notation import DECLARE_TEXT, PASS_TEXT
 from tienlen_env.games.tienlen.payments import CAUSES
 from tienlen_env.games.tienlen.rules import MAX_CARDS_EACH, PRESETS, Rules, Shape, get_rules
 from tienlen_env.rendering.view import PLACE_TEXT, plural
-from tienlen_env.single.base import AnyRound, Play
+from tienlen_env.single.base import AnyPlay, AnyRound
 
 # The fields of a `play` message, in their order.
 _WORDS: Final = (
@@ -36,51 +45,51 @@ _WORDS: Final = (
 )
 
 POSITIONS: Final = (
-    Position(
+    HardPosition(
         "the opening play contains the lowest card",
         "cardgames",
         ("3s 4c 4d 9h 2s", "3c 5d", "5s 6h", "7s Jd"),
         -1,
     ),
-    Position("a free lead, with tens", "cardgames", ("Ts Tc Td", "4s", "5s 5h", "Th Js"), 0),
-    Position("a lead with the last card", "cardgames", ("2h", "4s", "5s", "6s"), 0),
-    Position(
+    HardPosition("a free lead, with tens", "cardgames", ("Ts Tc Td", "4s", "5s 5h", "Th Js"), 0),
+    HardPosition("a lead with the last card", "cardgames", ("2h", "4s", "5s", "6s"), 0),
+    HardPosition(
         "a pair is followed by a pair", "cardgames", ("5s 5h 9c", "6s 7c 8d 8h", "4s", "3s"), 0, ("5s 5h",)
     ),
-    Position("a pass is the only play", "cardgames", ("Ah 4s", "3s 5c", "6s", "7s"), 0, ("Ah",)),
-    Position(
+    HardPosition("a pass is the only play", "cardgames", ("Ah 4s", "3s 5c", "6s", "7s"), 0, ("Ah",)),
+    HardPosition(
         "four of a kind may go on a 2", "cardgames", ("2s 4s", "6s 6c 6d 6h", "5s 5c", "7s"), 0, ("2s",)
     ),
-    Position(
+    HardPosition(
         "five pairs in a row may go on three 2s",
         "cardgames",
         ("2s 2c 2d 3s", "4s 4c 5s 5c 6s 6c 7s 7c 8s 8c", "9s"),
         0,
         ("2s 2c 2d",),
     ),
-    Position("two players, others gone", "cardgames", ("9s Kd", "Jc Qh"), 0, ("9s",)),
-    Position(
+    HardPosition("two players, others gone", "cardgames", ("9s Kd", "Jc Qh"), 0, ("9s",)),
+    HardPosition(
         "a suited run is followed by suited runs",
         "foicica",
         ("3s 4s 9h", "5d 6c 7h 8h", "Js Jd", "Qs"),
         0,
         ("3s 4s",),
     ),
-    Position(
+    HardPosition(
         "a bomb may be played after a pass",
         "foicica",
         ("4h 9s 2h", "3s 3c 4s 4d 5s 5d Kc", "9d Jd", "Th Tc Qs"),
         0,
         ("4h", "", "9d", "", "2h"),
     ),
-    Position("a run up to a 2", "pagat", ("Qs Kd Ac 2h 3d", "4s", "5s"), 0),
+    HardPosition("a run up to a 2", "pagat", ("Qs Kd Ac 2h 3d", "4s", "5s"), 0),
     *(
-        Position("an instant win", name, ("2s 2c 2d 2h 5c", "3s 4c 5d 6h", "7s 8d"), -1)
+        HardPosition("an instant win", name, ("2s 2c 2d 2h 5c", "3s 4c 5d 6h", "7s 8d"), -1)
         for name, rules in PRESETS.items()
         if rules.instant_wins
     ),
-    Position("a small deck", "mini", ("3c 4s 2s", "3s 5c 2c"), 1, ("3s",)),
-    Position("four 2s of a small deck", "small", ("2s 2c 2d 2h", "3s 4s 4c 4d"), -1, ("3s",)),
+    HardPosition("a small deck", "mini", ("3c 4s 2s", "3s 5c 2c"), 1, ("3s",)),
+    HardPosition("four 2s of a small deck", "small", ("2s 2c 2d 2h", "3s 4s 4c 4d"), -1, ("3s",)),
 )
 
 
@@ -161,16 +170,16 @@ class TienLenWords(GameWords):
     position = DESCRIPTION, EMPTY, DECLARING
     reason_columns = R.REQUIRED_CARD, R.TABLE
 
-    def choices(self, played: AnyRound) -> list[Play]:
+    def choices(self, played: AnyRound) -> list[AnyPlay]:
         """See `GameWords.choices`; the pass has no number."""
         return [play for play in played.legal_plays() if play.action != PASS]
 
-    def kind(self, played: AnyRound, play: Play) -> str:
+    def kind(self, played: AnyRound, play: AnyPlay) -> str:
         """See `GameWords.kind`."""
         table = build_action_table(played.rules)
         return "instant win" if play.action == table.declare else kind_name(table.shape(play.action))
 
-    def shown(self, played: AnyRound, play: Play) -> str:
+    def shown(self, played: AnyRound, play: AnyPlay) -> str:
         """See `GameWords.shown`."""
         return "pass" if play.action == PASS else symbols(format_cards(play.cards)) or DECLARE_TEXT
 
@@ -188,11 +197,11 @@ class TienLenWords(GameWords):
         if PASS in played.legal_actions():
             yield "  p: pass"
 
-    def advice(self, played: AnyRound, play: Play) -> str:
+    def advice(self, played: AnyRound, play: AnyPlay) -> str:
         """See `GameWords.advice`."""
         return f"play {self.shown(played, play)}" if play.cards else self.shown(played, play)
 
-    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
+    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: AnyPlay) -> str:
         """See `GameWords.report`."""
         name = names[seat]
         if play.action == PASS:
@@ -248,12 +257,12 @@ class TienLenWords(GameWords):
 
     def named_plays(self, rules: AnyRules, table: ActionTable) -> dict[int, str]:
         """See `GameWords.named_plays`: the declaration of an instant win, under rules that have them."""
-        declare = cast(TienLenTable, table).declare
+        declare = cast(TienlenActionTable, table).declare
         return {} if declare is None else {declare: DECLARE_TEXT}
 
     def shapes(self, table: ActionTable) -> list[str]:
         """See `GameWords.shapes`."""
-        combinations = cast(TienLenTable, table)
+        combinations = cast(TienlenActionTable, table)
         none = (PASS, combinations.declare)
         found = [None if a in none else combinations.shape(a) for a in range(table.num_actions)]
         return ["" if one is None else f"{one} {one.num_cards} {kind_name(one)}" for one in found]

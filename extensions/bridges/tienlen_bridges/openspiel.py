@@ -18,8 +18,8 @@ leader.
 An action has the id that it has everywhere, and plays the lowest suits held (RULES.md 7.2).
 
 The information state of a seat is its hand as it was dealt and all plays with their cards, that is, perfect
-recall; the observation is that of `Batch.observe`. Both are strings and tensors. `State` has what a state
-of OpenSpiel has, and `State.batch`, the position for this project's own functions.
+recall; the observation is that of `Batch.observe`. Both are strings and tensors. `OpenSpielState` has what a
+state of OpenSpiel has, and `OpenSpielState.batch`, the position for this project's own functions.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _game_type(game: str, utility: Any = _UTILITY.GENERAL_SUM) -> Any:
     )
 
 
-class Game(pyspiel.Game):
+class OpenSpielGame(pyspiel.Game):
     """One game of OpenSpiel; `pyspiel.load_game` makes it.
 
     Attributes:
@@ -256,9 +256,9 @@ class Game(pyspiel.Game):
         )
         super().__init__(_game_type(self.name, utility), info, params or {})
 
-    def new_initial_state(self, *unused: object) -> State:
+    def new_initial_state(self, *unused: object) -> OpenSpielState:
         """The state before the deal."""
-        return State(self)
+        return OpenSpielState(self)
 
     def max_chance_nodes_in_history(self) -> int:
         """1, or the number of cards that are dealt one by one."""
@@ -282,20 +282,20 @@ class Game(pyspiel.Game):
         return Observer(self, bool(kind and kind.perfect_recall))
 
 
-class ThirteensGame(Game):
+class ThirteensGame(OpenSpielGame):
     """Thirteens."""
 
     name = "thirteens"
 
 
-class State(pyspiel.State):
+class OpenSpielState(pyspiel.State):
     """A state of OpenSpiel.
 
     Attributes:
         at: the position, from which a copy of a state shares everything.
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: OpenSpielGame) -> None:
         super().__init__(game)
         self.at = game.start
 
@@ -350,7 +350,7 @@ class State(pyspiel.State):
         """True: a serialized state has all hands, and Kaggle's wrapper keeps it from the agents then."""
         return True
 
-    def resample_from_infostate(self, player_id: int, probability_sampler: Any) -> State:
+    def resample_from_infostate(self, player_id: int, probability_sampler: Any) -> OpenSpielState:
         """A state with the same information of a player, drawn uniformly; its `history` keeps the old deal.
 
         Args:
@@ -380,7 +380,7 @@ def _written(at: Position) -> str:
 
 
 class Observer:
-    """Writes what a player knows; see `Game.make_py_observer`.
+    """Writes what a player knows; see `OpenSpielGame.make_py_observer`.
 
     Attributes:
         tensor: float32, all of `dict`.
@@ -389,7 +389,7 @@ class Observer:
             Thirteens (K, P + B + 2 C), with the cards shown.
     """
 
-    def __init__(self, game: Game, recalls: bool) -> None:
+    def __init__(self, game: OpenSpielGame, recalls: bool) -> None:
         batch, cards = game.start.batch, 1 + _deck(game.start.batch.rules)[-1]
         self._cards, self._bits = np.arange(cards), np.arange(batch.num_actions.bit_length())
         self._recalls, self._shows = recalls, game.name == "thirteens"
@@ -404,7 +404,7 @@ class Observer:
             name: part.reshape(shape) for part, (name, shape) in zip(parts, shapes.items(), strict=True)
         }
 
-    def set_from(self, state: State, player: int) -> None:
+    def set_from(self, state: OpenSpielState, player: int) -> None:
         """Write the tensors; zeros before the deal."""
         self.tensor.fill(0)
         at = state.at
@@ -420,7 +420,7 @@ class Observer:
             pieces += [each >> self._cards & 1 for each in ([cards, shown] if self._shows else [cards])]
             self.dict["plays"][: len(at.plays)] = np.concatenate(pieces, axis=1)
 
-    def string_from(self, state: State, player: int) -> str:
+    def string_from(self, state: OpenSpielState, player: int) -> str:
         """The text of the same information."""
         at = state.at
         if not at.returns:
@@ -447,15 +447,15 @@ class AgentBot(pyspiel.Bot):
         self.agent = agent
         agent.reset(seed)
 
-    def step(self, state: State) -> int:
+    def step(self, state: OpenSpielState) -> int:
         """The agent's action."""
         batch = state.batch
         check_plays([self.agent], batch)
         return int(self.agent.act(View(batch, copy=False))[0])
 
-    def restart_at(self, state: State) -> None:
+    def restart_at(self, state: OpenSpielState) -> None:
         """Nothing: an agent reads all from the state."""
 
 
-for _of in (Game, ThirteensGame):
+for _of in (OpenSpielGame, ThirteensGame):
     pyspiel.register_game(_game_type(_of.name), _of)

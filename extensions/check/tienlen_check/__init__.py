@@ -1,1 +1,1 @@
-"""Whether a game is as `tienlen_env.games.common.game.Game` says: for `register` and `tienlen check-game`."""
+"""Whether a game is as `GameDefinition` says: for `register` and `tienlen check-game`."""

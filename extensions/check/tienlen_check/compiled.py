@@ -20,7 +20,7 @@ _GUARD: Final = 0x5A  # a byte of memory that nothing may write to
 NUM_GUARDED: Final = 4096  # bytes before and behind each array
 
 
-class Guarded:
+class GuardedArray:
     """An array with memory around it that must not change.
 
     Args:
@@ -70,13 +70,13 @@ def _compare(
     """`check_compiled` under some settings."""
     batches = [Batch(rules, num_games, backend=name, **settings) for name in ("numba", "python")]
     compiled, plain = batches
-    rows = Guarded("rows", compiled.state.rows.shape, np.int64)
+    rows = GuardedArray("rows", compiled.state.rows.shape, np.int64)
     rows.array[:] = compiled.state.rows
     compiled._bind(rows.array)
-    mask = Guarded("action_mask", (num_games, compiled.num_actions), np.int8)
-    seen = Guarded("observe", (num_games, compiled.observation_size), np.uint8)
-    words = Guarded("observe, packed", (num_games, compiled.packed_observation_size), np.int64)
-    every = Guarded("observe_all", (num_games, compiled.global_observation_size), np.uint8)
+    mask = GuardedArray("action_mask", (num_games, compiled.num_actions), np.int8)
+    seen = GuardedArray("observe", (num_games, compiled.observation_size), np.uint8)
+    words = GuardedArray("observe, packed", (num_games, compiled.packed_observation_size), np.int64)
+    every = GuardedArray("observe_all", (num_games, compiled.global_observation_size), np.uint8)
     rng, games = np.random.default_rng(0), np.arange(num_games)
     for batch in batches:
         batch.deal(games, rounds=games % 2, leader=games % (rules.num_players + 1) - 1)

@@ -23,7 +23,7 @@ _FEW_DEALS: Final = 64
 _MANY_DEALS: Final = 4096  # in which each card of a deck comes up
 
 
-class Guard(list[Any]):
+class GuardedNumbers(list[Any]):
     """Numbers of a kernel, which refuse what compiled code would not see.
 
     Args:
@@ -54,7 +54,7 @@ class Guard(list[Any]):
         super().__setitem__(i, value)
 
 
-class Output(dict[int, int]):
+class GuardedOutput(dict[int, int]):
     """What an observer writes, by index; it may read nothing of it.
 
     Args:
@@ -86,7 +86,7 @@ class Output(dict[int, int]):
 
 
 @contextmanager
-def calling(function: str, *read_only: Guard) -> Iterator[None]:
+def calling(function: str, *read_only: GuardedNumbers) -> Iterator[None]:
     """Name the function in whatever goes wrong within it.
 
     Args:
@@ -145,8 +145,8 @@ class GuardedVariant:
     rules: AnyRules
     settings: Mapping[str, Any]
     table: ActionTable
-    spec: Guard
-    actions: Guard
+    spec: GuardedNumbers
+    actions: GuardedNumbers
     views: Mapping[str, list[int]]
     labels: Mapping[int, str]
 
@@ -159,7 +159,10 @@ class GuardedVariant:
         with calling("build_spec"):
             spec, actions = (array.tolist() for array in game.build_spec(rules, **settings))
         views = columns_of_views(game, rules, spec)
-        spec, actions = Guard("spec", spec, is_open=False), Guard("actions", actions, is_open=False)
+        spec, actions = (
+            GuardedNumbers("spec", spec, is_open=False),
+            GuardedNumbers("actions", actions, is_open=False),
+        )
         return cls(game, rules, settings, table, spec, actions, views, label_columns(game, rules, views))
 
     def under(self, **settings: Any) -> GuardedVariant:
@@ -224,14 +227,16 @@ class GuardedVariant:
         row[self.game.columns.turn] = -1
         return row
 
-    def begin(self, numbers: Sequence[int], key: int, game_round: int = 0, leader: int = -1) -> Guard:
+    def begin(
+        self, numbers: Sequence[int], key: int, game_round: int = 0, leader: int = -1
+    ) -> GuardedNumbers:
         """Begin a game in a row that holds some numbers."""
-        row = Guard("row", numbers)
+        row = GuardedNumbers("row", numbers)
         with calling("begin_game"):
             self.game.kernels.begin_game(row, self.spec, key, game_round, leader)
         return row
 
-    def legal(self, row: Guard) -> list[int]:
+    def legal(self, row: GuardedNumbers) -> list[int]:
         """Update the mask of the seat to act, and list its actions."""
         num_actions, num_players = self.table.num_actions, self.rules.num_players
         for column in self.mask:
@@ -246,7 +251,7 @@ class GuardedVariant:
             need(bool(legal) == (turn >= 0), f"{len(legal)} legal actions where row[turn] is {turn}")
         return legal
 
-    def cards(self, row: Guard, action: int) -> int:
+    def cards(self, row: GuardedNumbers, action: int) -> int:
         """The cards that an action plays from the hand of the seat to act."""
         hand = row[self.game.columns.hand + row[self.game.columns.turn]]
         with calling(f"action_cards({self.table.text(action)!r})"):
@@ -254,22 +259,22 @@ class GuardedVariant:
             need(cards & ~hand == 0, f"{cards:#x} is not in the hand {hand:#x}")
         return cards
 
-    def play(self, row: Guard, action: int, cards: int, before: Sequence[float]) -> list[float]:
+    def play(self, row: GuardedNumbers, action: int, cards: int, before: Sequence[float]) -> list[float]:
         """Play, and return the rewards that were added to those before."""
-        rewards = Guard("rewards", before, float)
+        rewards = GuardedNumbers("rewards", before, float)
         self.game.kernels.play(row, self.spec, self.actions, action, cards, rewards)
         return [after - start for after, start in zip(rewards, before, strict=True)]
 
-    def observe(self, row: Guard, seat: int, start: int = 0) -> list[int]:
+    def observe(self, row: GuardedNumbers, seat: int, start: int = 0) -> list[int]:
         """The observation of a seat, written from `start` on."""
-        out = Output(self.game.observation(self.rules, self.history).size, start)
+        out = GuardedOutput(self.game.observation(self.rules, self.history).size, start)
         with calling("observe", row):
             self.game.kernels.observe(row, self.spec, self.actions, seat, out, start)
             return out.items_written()
 
-    def observe_all(self, row: Guard, start: int = 0) -> list[int]:
+    def observe_all(self, row: GuardedNumbers, start: int = 0) -> list[int]:
         """The global observation, written from `start` on."""
-        out = Output(self.game.global_observation_size(self.rules, self.history), start)
+        out = GuardedOutput(self.game.global_observation_size(self.rules, self.history), start)
         with calling("observe_all", row):
             self.game.kernels.observe_all(row, self.spec, self.actions, out, start)
             return out.items_written()

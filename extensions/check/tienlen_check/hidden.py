@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Final, NamedTuple
 
-from tienlen_check.guards import Guard, GuardedVariant, calling, check_text, need
+from tienlen_check.guards import GuardedNumbers, GuardedVariant, calling, check_text, need
 from tienlen_env.errors import GameFaultError
 from tienlen_env.games.common.bits import KEY_STEP, add
 from tienlen_env.games.common.game import Refusal
@@ -46,7 +46,7 @@ class Swap(NamedTuple):
     other_card: int
 
 
-def check_observations(v: GuardedVariant, row: Guard) -> None:
+def check_observations(v: GuardedVariant, row: GuardedNumbers) -> None:
     """An observer writes every item, 0 or 1, and nothing else; seat -1, which is nobody, gets zeros."""
     seen, again = ([v.observe(row, seat) for seat in range(v.rules.num_players)] for _ in range(2))
     need(seen == again, "observe: another call writes other items")
@@ -55,27 +55,27 @@ def check_observations(v: GuardedVariant, row: Guard) -> None:
     need(v.observe_all(row, 3) == v.observe_all(row), "observe_all: writes other items from start=3 on")
 
 
-def check_hidden(v: GuardedVariant, row: Guard, seat: int, rng: random.Random) -> None:
+def check_hidden(v: GuardedVariant, row: GuardedNumbers, seat: int, rng: random.Random) -> None:
     """What a seat sees, may do and reads does not depend on what is hidden from it."""
     is_turn = seat == row[v.game.columns.turn]
     seen = v.observe(row, seat)
-    legal = v.legal(Guard("row", row)) if is_turn else []
+    legal = v.legal(GuardedNumbers("row", row)) if is_turn else []
     action = rng.randrange(v.table.num_actions)
     for what, other in hidden_changes(v, row, seat, rng):
         for i, (wanted, found) in enumerate(zip(seen, v.observe(other, seat), strict=True)):
             need(wanted == found, f"observe: out[{i}] depends on {what}")
         if is_turn:
-            need(v.legal(Guard("row", other)) == legal, f"update_legal: depends on {what}")
+            need(v.legal(GuardedNumbers("row", other)) == legal, f"update_legal: depends on {what}")
             for name, text in texts_of(v, row, legal, action).items():
                 found_text = texts_of(v, other, legal, action)[name]
                 need(text == found_text, f"text.{name}: {found_text!r} depends on {what}")
 
 
 def hidden_changes(
-    v: GuardedVariant, row: Guard, seat: int, rng: random.Random
-) -> Iterator[tuple[str, Guard]]:
+    v: GuardedVariant, row: GuardedNumbers, seat: int, rng: random.Random
+) -> Iterator[tuple[str, GuardedNumbers]]:
     """The position with something else in what the seat cannot see, and what that is."""
-    other = Guard("row", row)
+    other = GuardedNumbers("row", row)
     other[v.game.columns.key] = add(row[v.game.columns.key], KEY_STEP)
     yield "the key", other
     if v.game.kernels.resample_hidden is not None:
@@ -85,7 +85,7 @@ def hidden_changes(
             yield "cards that the seat cannot see", swapped(row, swap)
 
 
-def texts_of(v: GuardedVariant, row: Guard, legal: Sequence[int], action: int) -> dict[str, str]:
+def texts_of(v: GuardedVariant, row: GuardedNumbers, legal: Sequence[int], action: int) -> dict[str, str]:
     """The description of a position, and why an action, or its cards, are refused."""
     text, table = v.game.text, v.table
     with calling("text.describe"):
@@ -103,7 +103,7 @@ def texts_of(v: GuardedVariant, row: Guard, legal: Sequence[int], action: int) -
 # ---------------------------------------------------------------- cards that a seat cannot see
 
 
-def hidden_sets(v: GuardedVariant, row: Guard, seat: int) -> list[int]:
+def hidden_sets(v: GuardedVariant, row: GuardedNumbers, seat: int) -> list[int]:
     """The hidden columns that hold cards: the other hands, and cards that are in no hand."""
     columns = v.game.columns
     hands = range(columns.hand, columns.hand + v.rules.num_players)
@@ -113,7 +113,7 @@ def hidden_sets(v: GuardedVariant, row: Guard, seat: int) -> list[int]:
     return others + [c for c in rest if row[c] > 0 and not row[c] & in_hands and v.deck.has(row[c])]
 
 
-def swaps(v: GuardedVariant, row: Guard, seat: int, rng: random.Random) -> list[Swap]:
+def swaps(v: GuardedVariant, row: GuardedNumbers, seat: int, rng: random.Random) -> list[Swap]:
     """Some pairs of cards that may be exchanged for all that can be told from the row itself."""
     columns = v.game.columns
     sets = hidden_sets(v, row, seat)
@@ -134,9 +134,9 @@ def ids_of(cards: int) -> list[int]:
     return [card for card in range(cards.bit_length()) if cards >> card & 1]
 
 
-def swapped(row: Guard, swap: Swap) -> Guard:
+def swapped(row: GuardedNumbers, swap: Swap) -> GuardedNumbers:
     """The row with two cards exchanged."""
-    other, both = Guard("row", row), 1 << swap.card | 1 << swap.other_card
+    other, both = GuardedNumbers("row", row), 1 << swap.card | 1 << swap.other_card
     for column in (swap.column, swap.other_column):
         if column >= 0:
             other[column] ^= both
@@ -146,9 +146,9 @@ def swapped(row: Guard, swap: Swap) -> Guard:
 # ---------------------------------------------------------------- sampled deals
 
 
-def resampled(v: GuardedVariant, row: Guard, seat: int, key: int) -> Guard:
+def resampled(v: GuardedVariant, row: GuardedNumbers, seat: int, key: int) -> GuardedNumbers:
     """A sampled deal, in which all that is public is as it was."""
-    columns, other, resample = v.game.columns, Guard("row", row), v.game.kernels.resample_hidden
+    columns, other, resample = v.game.columns, GuardedNumbers("row", row), v.game.kernels.resample_hidden
     assert resample is not None
     with calling("resample_hidden"):
         resample(other, v.spec, seat, key)
@@ -168,7 +168,7 @@ def resampled(v: GuardedVariant, row: Guard, seat: int, key: int) -> Guard:
     return other
 
 
-def check_samples(v: GuardedVariant, row: Guard, past: Past, rng: random.Random) -> None:
+def check_samples(v: GuardedVariant, row: GuardedNumbers, past: Past, rng: random.Random) -> None:
     """Samples agree with the plays of the round, may be the truth, and differ from it where they can.
 
     That a column holds a card, or does not, is claimed where that is the truth, or where it would be so after
@@ -222,7 +222,7 @@ def check_key_is_hidden(v: GuardedVariant) -> None:
     need(right, "resample_hidden: row[key] stays, from which the next round's cards follow")
 
 
-def is_possible(v: GuardedVariant, row: Guard, past: Past, other: Guard, seat: int) -> bool:
+def is_possible(v: GuardedVariant, row: GuardedNumbers, past: Past, other: GuardedNumbers, seat: int) -> bool:
     """Whether a deal agrees with all that the seat to act has seen, the beginning of the round included."""
     begun = []
     for deal in (row, other):
@@ -231,13 +231,13 @@ def is_possible(v: GuardedVariant, row: Guard, past: Past, other: Guard, seat: i
         begun.append(public_part(v, start))
     if begun[0] != begun[1] or v.observe(row, seat) != v.observe(other, seat):
         return False
-    is_same = v.legal(Guard("row", row)) == v.legal(Guard("row", other))
+    is_same = v.legal(GuardedNumbers("row", row)) == v.legal(GuardedNumbers("row", other))
     return is_same and agrees_with_plays(v, past, other)
 
 
-def start_with(v: GuardedVariant, past: Past, deal: Guard) -> Guard:
+def start_with(v: GuardedVariant, past: Past, deal: GuardedNumbers) -> GuardedNumbers:
     """The beginning of the round with the hidden cards of a deal of its present position."""
-    start, hand = Guard("row", past.start), v.game.columns.hand
+    start, hand = GuardedNumbers("row", past.start), v.game.columns.hand
     for column in v.game.columns.hidden:
         start[column] = deal[column]
     for seat, _, cards in reversed(past.plays):
@@ -247,7 +247,7 @@ def start_with(v: GuardedVariant, past: Past, deal: Guard) -> Guard:
     return start
 
 
-def agrees_with_plays(v: GuardedVariant, past: Past, deal: Guard) -> bool:
+def agrees_with_plays(v: GuardedVariant, past: Past, deal: GuardedNumbers) -> bool:
     """Whether the plays of the round are legal in a deal, and lead to what is public."""
     columns, can_play = v.game.columns, v.game.kernels.can_play_cards
     row = start_with(v, past, deal)
@@ -260,7 +260,7 @@ def agrees_with_plays(v: GuardedVariant, past: Past, deal: Guard) -> bool:
     return public_part(v, row) == public_part(v, deal)
 
 
-def public_part(v: GuardedVariant, row: Guard) -> list[int]:
+def public_part(v: GuardedVariant, row: GuardedNumbers) -> list[int]:
     """The columns that are not hidden, without the mask."""
     hidden = v.game.columns.hidden
     return [x for column, x in enumerate(row) if column not in hidden and column not in v.mask]

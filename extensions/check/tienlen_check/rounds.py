@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_check.guards import Guard, GuardedVariant, calling, check_text, need, same
+from tienlen_check.guards import GuardedNumbers, GuardedVariant, calling, check_text, need, same
 from tienlen_check.hidden import (
     Past,
     check_hidden,
@@ -48,7 +48,7 @@ class Twin(NamedTuple):
 
     what: str
     variant: GuardedVariant
-    row: Guard
+    row: GuardedNumbers
     start: list[float]
     total: list[float]
 
@@ -102,7 +102,7 @@ def check_leaders(v: GuardedVariant) -> None:
 # ---------------------------------------------------------------- positions and plays
 
 
-def check_begun(v: GuardedVariant, row: Guard, key: int, game_round: int) -> None:
+def check_begun(v: GuardedVariant, row: GuardedNumbers, key: int, game_round: int) -> None:
     """The row of a round that begins."""
     same("row[key]", row[v.game.columns.key], key)
     same("row[round]", row[v.game.columns.round], game_round)
@@ -112,7 +112,7 @@ def check_begun(v: GuardedVariant, row: Guard, key: int, game_round: int) -> Non
             same(f"row[{name}] of seat {seat}", found, expected, " in a round that begins")
 
 
-def check_position(v: GuardedVariant, row: Guard) -> None:
+def check_position(v: GuardedVariant, row: GuardedNumbers) -> None:
     """Each card is in one hand, or played; what lies on the table has an owner."""
     hands, p = v.seats(row, "hand"), v.rules.num_players
     held = reduce(or_, hands)
@@ -137,7 +137,9 @@ def table_of(v: GuardedVariant, row: Sequence[int]) -> list[int]:
     return [row[v.trick[name][0]] for name in ("table", "table_cards", "owner")]
 
 
-def check_play(v: GuardedVariant, before: Guard, row: Guard, action: int, cards: int) -> None:
+def check_play(
+    v: GuardedVariant, before: GuardedNumbers, row: GuardedNumbers, action: int, cards: int
+) -> None:
     """What a play changes: cards, and the places of seats; the deal of a round that begins."""
     columns = v.game.columns
     seat, key, game_round = (before[column] for column in (columns.turn, columns.key, columns.round))
@@ -170,10 +172,10 @@ def check_play(v: GuardedVariant, before: Guard, row: Guard, action: int, cards:
             same("state.history", [row[column] for column in history], stored, " after it")
 
 
-def check_legal(v: GuardedVariant, row: Guard, legal: Sequence[int]) -> None:
+def check_legal(v: GuardedVariant, row: GuardedNumbers, legal: Sequence[int]) -> None:
     """The functions on the mask agree with it, and updating it changes nothing else."""
     kernels, num_actions, num = v.game.kernels.legal, v.table.num_actions, len(legal)
-    ids, cards, mask = (Guard("out", [-1] * num_actions) for _ in range(3))
+    ids, cards, mask = (GuardedNumbers("out", [-1] * num_actions) for _ in range(3))
     with calling("legal", row):
         same("num_legal", kernels.num_legal(row, v.spec), num)
         kernels.list_legal(row, v.spec, v.actions, ids, cards, 0)
@@ -192,7 +194,7 @@ def check_legal(v: GuardedVariant, row: Guard, legal: Sequence[int]) -> None:
         same(f"update_legal: {label}", row[column], before[column])
 
 
-def check_cards(v: GuardedVariant, row: Guard, action: int, rng: random.Random) -> int:
+def check_cards(v: GuardedVariant, row: GuardedNumbers, action: int, rng: random.Random) -> int:
     """The cards of an action and their text; returns cards that it may be played with."""
     can_play, text = v.game.kernels.can_play_cards, v.game.text
     cards = chosen = v.cards(row, action)
@@ -317,7 +319,7 @@ def check_game(twins: Sequence[Twin], key: int, game_round: int, leader: int) ->
             need(
                 len(past.plays) < most, f"play: the round does not end in {most} decisions, see max_decisions"
             )
-            before, action = Guard("row", row), rng.choice(legal)
+            before, action = GuardedNumbers("row", row), rng.choice(legal)
             cards = check_cards(v, row, action, rng)
             function = f"play({v.table.text(action)!r})"
             play_twins(twins, before, action, cards)
@@ -358,7 +360,7 @@ def check_twins(twins: Sequence[Twin], function: str, is_close: bool) -> list[in
     return legal
 
 
-def play_twins(twins: Sequence[Twin], before: Guard, action: int, cards: int) -> None:
+def play_twins(twins: Sequence[Twin], before: GuardedNumbers, action: int, cards: int) -> None:
     """Play in every row; rewards are added to what was there, and not for a seat that has its place."""
     gained: list[float] = []
     for what, v, row, start, total in twins:
@@ -379,7 +381,7 @@ def play_twins(twins: Sequence[Twin], before: Guard, action: int, cards: int) ->
                 need(right, f"seat {seat}, which has its place, gets {found[seat]} {v.reward}: see pays_late")
 
 
-def check_closely(v: GuardedVariant, row: Guard, legal: Sequence[int], rng: random.Random) -> None:
+def check_closely(v: GuardedVariant, row: GuardedNumbers, legal: Sequence[int], rng: random.Random) -> None:
     """All legal cards, the functions on the mask, and what each seat sees."""
     for action in legal:
         check_cards(v, row, action, rng)
@@ -407,7 +409,7 @@ def check_rounds(v: GuardedVariant, num_games: int) -> None:
         if number % 4 in (1, 2) and v.accepts(history=2, history_length=3):
             settings |= {"history": 2, "history_length": 3}
         twins = [
-            Twin(what, known.setdefault(str(twin), twin), Guard("row", numbers), start, [0.0] * p)
+            Twin(what, known.setdefault(str(twin), twin), GuardedNumbers("row", numbers), start, [0.0] * p)
             for what, twin, numbers, start in rows_of(v, settings, left)
         ]
         place = f"key {key}, round {game_round}, leader {leader}"
@@ -479,7 +481,7 @@ def check_given_hands(v: GuardedVariant) -> None:
 def begin_rounds(v: GuardedVariant, rows: IntArray, leader: int) -> None:
     """Begin a round in the rows of an array, as executors do."""
     for i, numbers in enumerate(rows.tolist()):
-        row = Guard("row", numbers)
+        row = GuardedNumbers("row", numbers)
         with calling("begin_round"):
             v.game.kernels.begin_round(row, v.spec, leader)
         rows[i] = row

@@ -46,7 +46,7 @@ class NodeRefusedError(ExecutorError):
     """No node of the cluster has the versions, the code and the files of the process that started the run."""
 
 
-class Refusal(NamedTuple):
+class NodeRefusal(NamedTuple):
     """A node's answer in place of a result.
 
     Attributes:
@@ -155,7 +155,7 @@ _accepted: Identity | None = None  # of this worker process
 
 def run_here(
     function: Callable[..., ResultT], item: object, expected: Identity, *shared: object
-) -> Answer[ResultT] | Refusal:
+) -> Answer[ResultT] | NodeRefusal:
     """In a worker process: call a function if this process has the expected identity."""
     global _accepted
     import ray
@@ -164,7 +164,7 @@ def run_here(
     _return_to_files(expected.shipped)
     if _accepted != expected:
         if reasons := expected.differences():
-            return Refusal(node, socket.gethostname(), reasons)
+            return NodeRefusal(node, socket.gethostname(), reasons)
         # Agents of an earlier run may have come from other bytes of the same files.
         forget_agents()
         _accepted = expected
@@ -205,7 +205,7 @@ class TaskPool:
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
-        self.refusals: dict[str, Refusal] = {}
+        self.refusals: dict[str, NodeRefusal] = {}
         self.tasks_of: Counter[str] = Counter()
         self.seconds_of: dict[str, float] = {}
         self._processors = {identity.processor}
@@ -244,7 +244,7 @@ class TaskPool:
         from ray.exceptions import RayError, RayTaskError
 
         try:
-            answer: Answer[Any] | Refusal = ray.get(reference)
+            answer: Answer[Any] | NodeRefusal = ray.get(reference)
         except RayTaskError as error:
             raise error.cause from error
         except RayError as error:
@@ -252,7 +252,7 @@ class TaskPool:
                 f"the cluster lost a job {RETRIES} times ({type(error).__name__}); "
                 "the same command resumes a run with an output folder"
             ) from error
-        if isinstance(answer, Refusal):
+        if isinstance(answer, NodeRefusal):
             self._leave_out(answer)
             return None
         self.tasks_of[answer.node] += 1
@@ -319,7 +319,7 @@ class TaskPool:
             self._counted = time.monotonic()
         return self._num_wanted
 
-    def _leave_out(self, refusal: Refusal) -> None:
+    def _leave_out(self, refusal: NodeRefusal) -> None:
         import ray
 
         if refusal.node not in self.refusals:

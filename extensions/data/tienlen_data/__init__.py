@@ -10,8 +10,8 @@ command goes on after a kill. The package pyarrow (the extra ``data``) is import
 """
 
 from tienlen_data.config import DataConfig, config_of
-from tienlen_data.reader import Played, read_rounds, read_shards
+from tienlen_data.reader import ShardRounds, read_rounds, read_shards
 from tienlen_data.rounds import Deal
 from tienlen_data.writer import write_data
 
-__all__ = ["DataConfig", "Deal", "Played", "config_of", "read_rounds", "read_shards", "write_data"]
+__all__ = ["DataConfig", "Deal", "ShardRounds", "config_of", "read_rounds", "read_shards", "write_data"]

@@ -17,7 +17,7 @@ MODULE: Final = "tienlen_data"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandLine(DataConfig):
+class DataCommandLine(DataConfig):
     """The options of the command.
 
     Attributes:
@@ -35,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog=program(MODULE), description="Rounds and decisions as Parquet files."
     )
-    add_options(parser, CommandLine)
-    options = make_config(parser, CommandLine, vars(parser.parse_args(argv)))
+    add_options(parser, DataCommandLine)
+    options = make_config(parser, DataCommandLine, vars(parser.parse_args(argv)))
 
     def write() -> int:
         total = write_data(options, options.out, options.workers)

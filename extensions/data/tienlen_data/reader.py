@@ -26,7 +26,7 @@ _RESULTS: Final[dict[str, Callable[[AnyRound], Iterable[int | None]]]] = {
 }
 
 
-class Played(NamedTuple):
+class ShardRounds(NamedTuple):
     """The rounds of a shard.
 
     Attributes:
@@ -46,7 +46,7 @@ class Played(NamedTuple):
     results: dict[str, IntArray]
 
 
-def read_shards(folder: str | Path) -> Iterator[Played]:
+def read_shards(folder: str | Path) -> Iterator[ShardRounds]:
     """The rounds of a data set, a shard at a time.
 
     Raises:
@@ -64,7 +64,7 @@ def read_shards(folder: str | Path) -> Iterator[Played]:
         yield played
 
 
-def _read(rounds_path: Path, decisions_path: Path) -> Played:
+def _read(rounds_path: Path, decisions_path: Path) -> ShardRounds:
     """The rounds of a shard."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -92,7 +92,7 @@ def _read(rounds_path: Path, decisions_path: Path) -> Played:
         Deal(*deal[:3], *(None if cards is None else tuple(cards) for cards in deal[3:]))
         for deal in zip(*columns.values(), strict=True)
     ]
-    return Played(deals, num, actions, cards, num_legal, results)
+    return ShardRounds(deals, num, actions, cards, num_legal, results)
 
 
 def _integers(table: Any, name: str) -> IntArray:

@@ -50,7 +50,7 @@ from tienlen_exact.plan import Purpose, bench, check_fits, plan
 from tienlen_exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
 from tienlen_exact.small_tienlen import SmallGame, small_game
 from tienlen_exact.solvers import Algorithm, Solver, Steps
-from tienlen_exact.tree import Tree, build
+from tienlen_exact.tree import PublicTree, build
 
 CHECKPOINT, POLICY, CURVE = "checkpoint.npz", "policy.npz", "nash_conv.jsonl"
 
@@ -183,7 +183,7 @@ class Work:
             task = progress.add_task(title, total=total)
             yield lambda done: progress.update(task, completed=done)
 
-    def tree(self) -> Tree:
+    def tree(self) -> PublicTree:
         """Build the tree."""
         with self.bar("tree", self._nodes) as move:
             return build(self.game, progress=move)
@@ -198,7 +198,7 @@ def _numbers(measured: Measure) -> dict[str, Any]:
     }
 
 
-def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -> FloatArray:
+def _policy(work: Work, tree: PublicTree, settings: Asking, name: str, agent: Agent) -> FloatArray:
     """An agent's policy on the tree, with a progress bar."""
     with work.bar(name, None) as move:
         policy = policy_of(
@@ -221,7 +221,7 @@ def _ask(settings: Asking, command: str, names: Sequence[str]) -> None:
     run(work, work.tree(), settings, list(zip(names, agents, strict=True)))
 
 
-def _nashconv(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
+def _nashconv(work: Work, tree: PublicTree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
     # With more players NashConv bounds nothing, so only the gains are shown.
     two = tree.num_players == 2
     table = Table(title=f"{work.game.rules.name}, {tree.num_players} players")
@@ -323,7 +323,7 @@ def _wrote(path: str | Path, settings: Common) -> str:
     )
 
 
-def _best_response(work: Work, tree: Tree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
+def _best_response(work: Work, tree: PublicTree, settings: Asking, agents: list[tuple[str, Agent]]) -> None:
     ((name, agent),) = agents
     policy = _policy(work, tree, settings, name, agent)
     measured = measure(tree, policy)

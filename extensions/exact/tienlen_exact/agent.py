@@ -25,7 +25,7 @@ from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT
 from tienlen_exact.policies import EdgeIndex, check_policy, read_arrays
 from tienlen_exact.small_tienlen import GAME, PolicyError, PositionError, SmallGame
 from tienlen_exact.solvers import slot_below
-from tienlen_exact.tree import MAX_DEALS, Tree, TreeArrays, build
+from tienlen_exact.tree import MAX_DEALS, PublicTree, TreeArrays, build
 
 VERSION: Final = 1  # of the files
 FALLBACK: Final = "heuristic"
@@ -100,7 +100,12 @@ class ExactAgent:
     sample = True
 
     def __init__(
-        self, name: str, game: SmallGame, policy: FloatArray, num_decisions: int, tree: Tree | None = None
+        self,
+        name: str,
+        game: SmallGame,
+        policy: FloatArray,
+        num_decisions: int,
+        tree: PublicTree | None = None,
     ) -> None:
         self.name, self.game, self.history = name, game, num_decisions
         self._policy, self._tree, self._edges = policy, tree, None if tree is None else EdgeIndex(tree)
@@ -124,7 +129,7 @@ class ExactAgent:
         self._rng = np.random.default_rng(seed)
         self._fallback.reset(seed)
 
-    def policy_on(self, tree: Tree) -> FloatArray:
+    def policy_on(self, tree: PublicTree) -> FloatArray:
         """float64 (E,): its policy on a tree of its game.
 
         Raises:
@@ -182,7 +187,7 @@ class ExactAgent:
         return actions
 
 
-def save_policy(path: str | Path, tree: Tree, policy: FloatArray, about: str) -> None:
+def save_policy(path: str | Path, tree: PublicTree, policy: FloatArray, about: str) -> None:
     """Write a policy to a file, atomically.
 
     Args:
@@ -237,7 +242,7 @@ def load_exact(path: str) -> ExactAgent:
     return ExactAgent(f"exact:{tienlen_agents.quoted(path, in_list=False)}", game, policy, depth)
 
 
-def hands_at(tree: Tree, node: int, seat: int) -> tuple[IntArray, IntArray]:
+def hands_at(tree: PublicTree, node: int, seat: int) -> tuple[IntArray, IntArray]:
     """The slots of a seat at a node, int64 (n,), and the masks of the hands as they were dealt."""
     t, P = tree.arrays, tree.num_players
     slots = np.arange(t.slot_start[node * P + seat], t.slot_start[node * P + seat + 1])
@@ -247,7 +252,7 @@ def hands_at(tree: Tree, node: int, seat: int) -> tuple[IntArray, IntArray]:
     return slots, tree.deals.hands[t.up[at]]
 
 
-def _nodes_after(tree: Tree, plays: list[int]) -> list[int]:
+def _nodes_after(tree: PublicTree, plays: list[int]) -> list[int]:
     """The nodes after some plays, one for each root that they are possible from."""
     found = list(range(int(tree.arrays.sizes[1])))
     first_child = tree.arrays.first_child

@@ -21,7 +21,7 @@ from tienlen_env.games.common.bits import shift_right
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
 
-# Counters of a `Chunk`.
+# Counters of a `ExpandedNodes`.
 NODES, SLOTS, ENDS, LEAVES = range(4)
 
 MAX_CHILDREN: Final = 1 << 15  # of one node
@@ -93,7 +93,7 @@ class Scratch(NamedTuple):
     rewards: FloatArray
 
 
-class Chunk(NamedTuple):
+class ExpandedNodes(NamedTuple):
     """What `expand` writes: the children of some nodes.
 
     Attributes:
@@ -161,14 +161,16 @@ def new_scratch(row_size: int, num_actions: int, num_players: int, most_hands: i
     )
 
 
-def new_chunk(row_size: int, num_players: int, sizes: tuple[int, int, int, int], pays_by_deal: bool) -> Chunk:
+def new_chunk(
+    row_size: int, num_players: int, sizes: tuple[int, int, int, int], pays_by_deal: bool
+) -> ExpandedNodes:
     """Room for this many nodes, hands, ends and deals."""
     nodes, slots, ends, leaves = sizes
 
     def words(*shape: int) -> IntArray:
         return np.empty(shape, np.int64)
 
-    return Chunk(
+    return ExpandedNodes(
         words(nodes, row_size),
         words(nodes),
         words(nodes),
@@ -271,7 +273,7 @@ def index_of(scratch: Scratch, num_children: int, action: int, cards: int) -> in
 
 @noinline
 def write_child(
-    deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: Chunk
+    deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: ExpandedNodes
 ) -> bool:
     """Write a child where the round goes on, with the hands that are still possible; False: no room."""
     num_seats, counts = deals.num_seats[0], out.counts
@@ -364,7 +366,7 @@ class ExpansionLoops(NamedTuple):
         expand: see `expansion_loops`.
     """
 
-    expand: Callable[[Deals, Level, int, int, Scratch, Chunk], int]
+    expand: Callable[[Deals, Level, int, int, Scratch, ExpandedNodes], int]
 
 
 @cache
@@ -402,7 +404,7 @@ def expansion_loops(game: AnyGame) -> ExpansionLoops:
 
     @noinline
     def write_ends(
-        deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: Chunk
+        deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: ExpandedNodes
     ) -> bool:
         """Write an action that ends the round, once for each hand; False: no room."""
         num_seats, counts = deals.num_seats[0], out.counts
@@ -438,7 +440,7 @@ def expansion_loops(game: AnyGame) -> ExpansionLoops:
         return True
 
     @jit.loop
-    def expand(deals: Deals, level: Level, first: int, end: int, scratch: Scratch, out: Chunk) -> int:
+    def expand(deals: Deals, level: Level, first: int, end: int, scratch: Scratch, out: ExpandedNodes) -> int:
         """Write the children of nodes, until there is no more room.
 
         Returns:

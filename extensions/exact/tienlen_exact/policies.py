@@ -31,26 +31,26 @@ from tienlen_env.games.common.game import AnyGame
 from tienlen_exact import passes
 from tienlen_exact.expansion import Deals, Level, Scratch, find_others, new_scratch
 from tienlen_exact.small_tienlen import PolicyError
-from tienlen_exact.tree import Tree
+from tienlen_exact.tree import PublicTree
 
 SUM_TOLERANCE: Final = 1e-6
 GAIN_TOLERANCE: Final = 1e-9  # of sums over deals: below it actions earn the same
 _NONE: Final = np.zeros(0, np.int64)
 
 
-def uniform(tree: Tree) -> FloatArray:
+def uniform(tree: PublicTree) -> FloatArray:
     """float64 (E,): the uniform policy of all seats."""
     return normalised(tree, np.zeros(tree.num_edges))
 
 
-def normalised(tree: Tree, weights: FloatArray) -> FloatArray:
+def normalised(tree: PublicTree, weights: FloatArray) -> FloatArray:
     """float64 (E,): probabilities in proportion to weights; uniform where no weight is above 0."""
     policy = np.empty(tree.num_edges)
     passes.normalise(tree.arrays, weights, policy, np.empty(tree.num_slots))
     return policy
 
 
-def check_policy(tree: Tree, policy: FloatArray) -> None:
+def check_policy(tree: PublicTree, policy: FloatArray) -> None:
     """Refuse what is not a policy.
 
     Args:
@@ -111,7 +111,7 @@ class Measure:
         return self.opener_best - sum(self.best), self.opener_best
 
 
-def edge_seats(tree: Tree) -> IntArray:
+def edge_seats(tree: PublicTree) -> IntArray:
     """int64 (E,): the seat that acts at each edge."""
     t, P = tree.arrays, tree.num_players
     seat_of_slot = np.repeat(np.tile(np.arange(P), tree.num_nodes), np.diff(t.slot_start))
@@ -119,7 +119,7 @@ def edge_seats(tree: Tree) -> IntArray:
     return seats
 
 
-def measure(tree: Tree, policy: FloatArray) -> Measure:
+def measure(tree: PublicTree, policy: FloatArray) -> Measure:
     """Values, best responses and NashConv.
 
     Args:
@@ -140,14 +140,14 @@ def measure(tree: Tree, policy: FloatArray) -> Measure:
     return Measure(tuple(earned), tuple(best), opener_best)
 
 
-def _sum_where_it_leads(tree: Tree, values: FloatArray, seat: int) -> float:
+def _sum_where_it_leads(tree: PublicTree, values: FloatArray, seat: int) -> float:
     """The sum of a seat's values at the roots where it acts."""
     start, roots = tree.arrays.slot_start, range(int(tree.arrays.sizes[1]))
     at = [root * tree.num_players + seat for root in roots if tree.arrays.actor[root] == seat]
     return float(sum(values[start[first] : start[first + 1]].sum() for first in at))
 
 
-def best_responses(tree: Tree, policy: FloatArray) -> FloatArray:
+def best_responses(tree: PublicTree, policy: FloatArray) -> FloatArray:
     """float64 (E,): the policy in which every seat plays its best response to the others.
 
     Args:
@@ -168,7 +168,7 @@ def best_responses(tree: Tree, policy: FloatArray) -> FloatArray:
     return chosen
 
 
-def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
+def lookahead(tree: PublicTree, policy: FloatArray, trust: float) -> FloatArray:
     """float64 (E,): the policy that looks one play ahead, with all hands that the others may hold.
 
     At each information set it plays the action that earns the most if all seats go on with `policy`. Actions
@@ -198,7 +198,9 @@ def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
     return normalised(tree, chosen)
 
 
-def weighings(tree: Tree, policy: FloatArray, trust: float) -> Iterator[tuple[int, BoolArray, FloatArray]]:
+def weighings(
+    tree: PublicTree, policy: FloatArray, trust: float
+) -> Iterator[tuple[int, BoolArray, FloatArray]]:
     """How decisions weigh the hands that the others may hold (`lookahead`): parts with the same weights.
 
     Yields:
@@ -216,7 +218,7 @@ def weighings(tree: Tree, policy: FloatArray, trust: float) -> Iterator[tuple[in
                 yield seat, here, past
 
 
-def gains(tree: Tree, play: FloatArray, seat: int) -> FloatArray:
+def gains(tree: PublicTree, play: FloatArray, seat: int) -> FloatArray:
     """float64 (E,): what a seat's actions earn more than the play itself, times the weight of the hands."""
     gain, none = np.zeros((2, tree.num_edges))
     reach, values, sums = np.empty((3, tree.num_slots))
@@ -226,7 +228,7 @@ def gains(tree: Tree, play: FloatArray, seat: int) -> FloatArray:
     return gain
 
 
-def edge_depths(tree: Tree) -> IntArray:
+def edge_depths(tree: PublicTree) -> IntArray:
     """int64 (E,): the number of plays before each edge."""
     depth = np.repeat(np.arange(len(tree.depths) - 1), np.diff(tree.depths))
     of_slot = np.repeat(np.repeat(depth, tree.num_players), np.diff(tree.arrays.slot_start))
@@ -345,7 +347,7 @@ def _loops(game: AnyGame) -> _Loops:
     return _Loops(replay, fill)
 
 
-def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals]]:
+def _levels(tree: PublicTree, history_length: int) -> Iterator[tuple[int, Level, Deals]]:
     """The levels of a tree with the rows of a batch that stores past plays, and the first node of each."""
     game, t, P = tree.game, tree.arrays, tree.num_players
     columns = Batch(game.rules, 1).game.columns
@@ -375,7 +377,7 @@ def _levels(tree: Tree, history_length: int) -> Iterator[tuple[int, Level, Deals
 
 
 def information_sets(
-    tree: Tree, *, history_length: int = 0, only_choices: bool = True
+    tree: PublicTree, *, history_length: int = 0, only_choices: bool = True
 ) -> Iterator[tuple[IntArray, Batch]]:
     """All information sets, depth by depth, some at a time.
 
@@ -411,7 +413,7 @@ def information_sets(
 class EdgeIndex:
     """Finds the edge of an information set and an action."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PublicTree) -> None:
         self.slots, self.actions = tree.edge_slots(), tree.edge_actions()
         self._num_actions = int(self.actions.max(initial=0)) + 1
         keys = self.slots * self._num_actions + self.actions
@@ -440,7 +442,7 @@ def method_of(agent: Agent) -> Method:
 
 
 def policy_of(
-    tree: Tree,
+    tree: PublicTree,
     agent: Agent,
     *,
     repeats: int = 1,
@@ -503,7 +505,7 @@ def policy_of(
     return policy
 
 
-def _answers(tree: Tree, agent: Agent, view: View, slots: IntArray, edges: EdgeIndex) -> IntArray:
+def _answers(tree: PublicTree, agent: Agent, view: View, slots: IntArray, edges: EdgeIndex) -> IntArray:
     """int64 (n,): the edges that an agent chooses."""
     chosen = np.asarray(agent.act(view))
     if chosen.shape != slots.shape or chosen.dtype.kind not in "iu":

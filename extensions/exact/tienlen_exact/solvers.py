@@ -31,7 +31,7 @@ from tienlen_exact import passes
 from tienlen_exact.expansion import Deals, goes_with
 from tienlen_exact.passes import Regrets, share
 from tienlen_exact.policies import measure, normalised, read_arrays, uniform
-from tienlen_exact.tree import Tree, TreeArrays
+from tienlen_exact.tree import PublicTree, TreeArrays
 
 NOT_TRIED = -1
 
@@ -72,7 +72,7 @@ class Roots(NamedTuple):
     group: IntArray
 
 
-def new_line(tree: Tree) -> Line:
+def new_line(tree: PublicTree) -> Line:
     """The arrays of a traversal."""
     depths, P = len(tree.depths), tree.num_players
     most = int(np.bincount(tree.edge_slots(), minlength=1).max(initial=1))
@@ -281,7 +281,7 @@ class Solver:
     """
 
     def __init__(
-        self, tree: Tree, algorithm: Algorithm = "cfr+", *, seed: int = 0, steps: Steps | None = None
+        self, tree: PublicTree, algorithm: Algorithm = "cfr+", *, seed: int = 0, steps: Steps | None = None
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm={algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
@@ -414,7 +414,7 @@ class Solver:
 
 
 def solve(
-    tree: Tree,
+    tree: PublicTree,
     algorithm: Algorithm = "cfr+",
     *,
     iterations: int = 1_000,

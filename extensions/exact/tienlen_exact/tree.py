@@ -36,8 +36,8 @@ from tienlen_exact.expansion import (
     LEAVES,
     NODES,
     SLOTS,
-    Chunk,
     Deals,
+    ExpandedNodes,
     Level,
     expansion_loops,
     new_chunk,
@@ -122,7 +122,7 @@ class Size:
 
 
 @dataclass(eq=False)
-class Tree:
+class PublicTree:
     """The public tree of a small game.
 
     Attributes:
@@ -321,7 +321,7 @@ class _Expander:
         self._sizes = FIRST_SIZES
         self._chunk = self._new_chunk()
 
-    def _new_chunk(self) -> Chunk:
+    def _new_chunk(self) -> ExpandedNodes:
         return new_chunk(self._row_size, self._game.num_players, self._sizes, self._game.pays_by_deal)
 
     @property
@@ -329,7 +329,7 @@ class _Expander:
         """Memory of its buffers."""
         return sum(array.nbytes for array in (*self._chunk, *self._scratch))
 
-    def run(self, level: Level) -> Iterator[Chunk]:
+    def run(self, level: Level) -> Iterator[ExpandedNodes]:
         """The children of all nodes; each chunk is valid until the next one.
 
         Raises:
@@ -349,7 +349,9 @@ class _Expander:
             yield self._chunk
 
 
-def _kept(chunk: Chunk, num_players: int) -> tuple[IntArray, IntArray, IntArray, Int32Array, FloatArray]:
+def _kept(
+    chunk: ExpandedNodes, num_players: int
+) -> tuple[IntArray, IntArray, IntArray, Int32Array, FloatArray]:
     """Copies of what the next level needs of a chunk."""
     nodes, slots = int(chunk.counts[NODES]), int(chunk.counts[SLOTS])
     return (
@@ -367,7 +369,7 @@ def _next_level(above: Level, kept: list[Any]) -> Level:
     return Level(rows, above.group[parent], _starts(length), above.ids[up], earned)
 
 
-def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> Tree:
+def build(game: SmallGame, *, progress: Callable[[int], None] | None = None) -> PublicTree:
     """Build the public tree.
 
     Args:
@@ -434,7 +436,7 @@ def _starts(counts: npt.NDArray[Any]) -> IntArray:
 
 def _assemble(
     game: SmallGame, deals: Deals, parts: dict[str, list[Any]], depths: list[int], roots: Level
-) -> Tree:
+) -> PublicTree:
     """Put the parts of all depths together."""
     P = game.num_players
     whole = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
@@ -463,7 +465,7 @@ def _assemble(
         pay=whole["pay"],
         sizes=np.array([P, num_roots, edge_start[-1], int(game.pays_by_deal)]),
     )
-    return Tree(
+    return PublicTree(
         game,
         arrays,
         deals,

@@ -24,13 +24,13 @@ from torch import Tensor
 import tienlen_agents
 from tienlen_agents.arena.chunk import Chunk, Job, chunk_of, games_of, seed_of
 from tienlen_agents.arena.play import Played
-from tienlen_agents.arena.run import Settings
+from tienlen_agents.arena.run import ArenaSettings
 from tienlen_agents.arena.tasks import Task, play_task
 from tienlen_agents.executors import Executor, ItemT, ResultT
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name
 from tienlen_agents.networks.network import Network, first_best
-from tienlen_agents.parallel import Decisions, Position
+from tienlen_agents.parallel import DecisionArrays, GameArrays
 from tienlen_agents.settings import Config
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
@@ -56,7 +56,7 @@ CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
 
 # An agent at the tables of a device: int64 (n,), legal action ids for n decisions of the games at a position.
 # The last argument is the number of steps since the deal.
-Act = Callable[[Position, Decisions, int], Tensor]
+Act = Callable[[GameArrays, DecisionArrays, int], Tensor]
 
 
 class DeviceNetwork:
@@ -86,7 +86,7 @@ class DeviceNetwork:
         self._network.for_device = True
         self._key = key_of(seed)
 
-    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
+    def act(self, position: GameArrays, decisions: DecisionArrays, step: int) -> Tensor:
         """See `Act`."""
         inputs = self._reader.read_at(position, decisions, self._rules)
         rows = NetworkInputs.of(inputs, decisions, torch.float32)
@@ -160,7 +160,7 @@ class DeviceExecutor(Executor):
         Raises:
             ValueError: it is a training run, or wants blunders, records or past plays in observations.
         """
-        if not isinstance(settings, Settings):
+        if not isinstance(settings, ArenaSettings):
             raise ValueError("executor cuda: it plays in the arena alone; training has --actor cuda")
         if settings.blunder_deals or settings.records or settings.history:
             raise ValueError("executor cuda: expected no blunders, records and history")
@@ -272,7 +272,7 @@ def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> 
         return network.act, network.history
     chooser = chooser_of(agent, machine, rules, seed)
 
-    def act(position: Position, decisions: Decisions, step: int) -> Tensor:
+    def act(position: GameArrays, decisions: DecisionArrays, step: int) -> Tensor:
         out: Tensor = machine.empty(len(decisions.games), np.int64)
         chooser.choose(position, decisions.games, step, out)
         return out

@@ -21,7 +21,7 @@ from tienlen_agents.command import cpu_name
 from tienlen_agents.settings import parse_args
 from tienlen_env.errors import DeviceError
 from tienlen_gpu import bench_environment as gpu_environment, bench_learning as gpu_learning
-from tienlen_gpu.bench_environment import Figure, GpuConfig, Row
+from tienlen_gpu.bench_environment import BenchRow, Figure, GpuConfig
 from tienlen_train.benchmarks import chosen, new_table, short, write_result
 from tienlen_train.config import command
 
@@ -60,7 +60,7 @@ def text_of(value: float, unit: str) -> str:
     return f"{value:.3g} s" if unit == "s" else f"{short(value)} {unit}"
 
 
-def _show(row: Row, figure: Figure | None, why: str) -> tuple[str, str, str, str]:
+def _show(row: BenchRow, figure: Figure | None, why: str) -> tuple[str, str, str, str]:
     limit = "at most " if row.less_is_better else ""
     goal = "" if row.goal is None else f"{limit}{text_of(row.goal, row.unit)}"
     if figure is None:

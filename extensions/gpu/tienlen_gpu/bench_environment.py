@@ -69,7 +69,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """A row of the table.
 
     Attributes:
@@ -268,16 +268,16 @@ def first_step(config: GpuConfig) -> Figure:
     return Figure(cold, {"cached": warm})
 
 
-def rows(config: GpuConfig) -> list[Row]:
+def rows(config: GpuConfig) -> list[BenchRow]:
     """The rows of the environment."""
     return [
-        Row("packed mask and observation", "decisions/s", on_device(True), goal=500e6),
-        Row("bytes of mask and observation", "decisions/s", on_device(False), goal=300e6),
-        Row("compilation and first step", "s", first_step, goal=20, less_is_better=True),
+        BenchRow("packed mask and observation", "decisions/s", on_device(True), goal=500e6),
+        BenchRow("bytes of mask and observation", "decisions/s", on_device(False), goal=300e6),
+        BenchRow("compilation and first step", "s", first_step, goal=20, less_is_better=True),
         *(
-            Row(f"rounds bit for bit the CPU's: {rules}", "rounds", same_digest(rules))
+            BenchRow(f"rounds bit for bit the CPU's: {rules}", "rounds", same_digest(rules))
             for rules in config.presets
         ),
-        Row("CPU, all cores, packed", "decisions/s", all_cores, needs_device=False),
-        Row("CPU, one core, packed / bytes", "x", packed_on_one_core, goal=1.3, needs_device=False),
+        BenchRow("CPU, all cores, packed", "decisions/s", all_cores, needs_device=False),
+        BenchRow("CPU, one core, packed / bytes", "x", packed_on_one_core, goal=1.3, needs_device=False),
     ]

@@ -23,7 +23,7 @@ from tienlen_agents.networks.shipped import shipped
 from tienlen_env.games.registry import get_rules
 from tienlen_gpu import cuda_machine
 from tienlen_gpu.arena import DeviceExecutor
-from tienlen_gpu.bench_environment import Figure, GpuConfig, Row
+from tienlen_gpu.bench_environment import BenchRow, Figure, GpuConfig
 from tienlen_gpu.machine import TorchMachine
 from tienlen_gpu.players import NetworkInputs, choose_by, draw_item, key_of, logits_of
 from tienlen_gpu.rollout import DeviceActor
@@ -175,7 +175,7 @@ def match_seconds(agents: Sequence[str], num_deals: int, scale: float = 1.0, **o
 # ---------------------------------------------------------------- the rows of `make bench-gpu`
 
 
-def rows(config: GpuConfig) -> list[Row]:
+def rows(config: GpuConfig) -> list[BenchRow]:
     """The rows of acting, learning and the arena, each beside the same work on all cores of the processor."""
     cores = os.cpu_count() or 1
     kept: dict[str, Figure] = {}  # the run and its points are one measurement
@@ -191,47 +191,47 @@ def rows(config: GpuConfig) -> list[Row]:
     on_processor = {**LARGE_RUN, "num_games": 2048, "batch_size": 8192, "threads": cores, "shards": cores}
     heuristic, champions = "heuristic", f"policy:{network_file()}"
     return [
-        Row(
+        BenchRow(
             "acting by the champion's network",
             "decisions/s",
             lambda _: acting(cuda_machine(), 1 << 17),
             goal=20e6,
         ),
-        Row(
+        BenchRow(
             "PPO, 470,000 weights, two epochs",
             "decisions/s",
             lambda _: learning(cuda_machine(), 2, LARGE_RUN),
             goal=3e6,
         ),
-        Row(
+        BenchRow(
             f"PPO, the same on {cores} cores",
             "decisions/s",
             lambda _: learning(None, 1, on_processor),
             needs_device=False,
         ),
-        Row(
+        BenchRow(
             "the six million decisions of make train",
             "s",
             lambda _: run_of("seconds"),
             goal=10,
             less_is_better=True,
         ),
-        Row("points of that policy v. 3 heuristic", "points", lambda _: run_of("points"), goal=1.60),
-        Row(
+        BenchRow("points of that policy v. 3 heuristic", "points", lambda _: run_of("points"), goal=1.60),
+        BenchRow(
             "arena, 100,000 deals x 4, heuristic v. random",
             "s",
             lambda _: match(heuristic, "random"),
             goal=10,
             less_is_better=True,
         ),
-        Row(
+        BenchRow(
             "arena, 100,000 deals x 4, champion's network v. heuristic",
             "s",
             lambda _: match(champions, heuristic),
             goal=60,
             less_is_better=True,
         ),
-        Row(
+        BenchRow(
             f"arena, the same on {cores} cores (5,120 deals, scaled)",
             "s",
             lambda _: match_seconds((champions, heuristic), 5120, 100_000 / 5120, workers=cores),

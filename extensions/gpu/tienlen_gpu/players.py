@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tienlen_agents.networks.features import Inputs
-from tienlen_agents.parallel import Body, Chooser, Decisions, Position, has_chooser
+from tienlen_agents.parallel import Body, Chooser, DecisionArrays, GameArrays, has_chooser
 from tienlen_env.engine.agent import Agent, RandomAgent
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.arrays import IntArray, Spec
@@ -131,7 +131,7 @@ class RandomChooser:
         self._body = _random_body(game_of(rules))
         self._key = key
 
-    def choose(self, position: Position, games: Tensor, step: int, out: Tensor) -> None:
+    def choose(self, position: GameArrays, games: Tensor, step: int, out: Tensor) -> None:
         """Choose for n decisions (see `Chooser`)."""
         args = RandomArgs(position.rows, position.spec, games, self._key, step, out)
         self._machine.launch(self._body, len(games), args)
@@ -186,7 +186,7 @@ class NetworkInputs(NamedTuple):
     action: Tensor
 
     @classmethod
-    def of(cls, inputs: Inputs, decisions: Decisions, dtype: torch.dtype) -> NetworkInputs:
+    def of(cls, inputs: Inputs, decisions: DecisionArrays, dtype: torch.dtype) -> NetworkInputs:
         """From what a reader on a machine returned."""
         read: Any = inputs
         features = read.action_features.view(torch.bfloat16).to(dtype)
@@ -215,7 +215,7 @@ def choose_by(
     body: Body,
     machine: TorchMachine,
     logits: Tensor,
-    decisions: Decisions,
+    decisions: DecisionArrays,
     *,
     key: int,
     block: int,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tienlen_agents.parallel import Body, Decisions, Position
+from tienlen_agents.parallel import Body, DecisionArrays, GameArrays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Rewards, Row, Spec
 from tienlen_env.games.common.game import AnyGame, AnyRules
@@ -99,16 +99,16 @@ class Turns(NamedTuple):
         num_actions: number of their legal actions.
     """
 
-    decisions: Decisions
+    decisions: DecisionArrays
     sizes: list[int]
     num_actions: list[int]
 
-    def part(self, first: int, last: int) -> Decisions:
+    def part(self, first: int, last: int) -> DecisionArrays:
         """The decisions of the groups `first` to `last`; their actions begin at 0."""
         begin, end = sum(self.sizes[:first]), sum(self.sizes[: last + 1])
         skipped = sum(self.num_actions[:first])
         games, num_legal, start, _ = self.decisions
-        return Decisions(
+        return DecisionArrays(
             games[begin:end],
             num_legal[begin:end],
             start[begin:end] - skipped if skipped else start[begin:end],
@@ -149,7 +149,7 @@ class Rounds:
             rules, num_games, reward=reward, history_length=history_length, backend=machine.backend
         )
         self.num_games, self.num_players = self.batch.num_games, self.batch.num_players
-        self.position = Position(*map(machine.tensor, self.batch.kernel_arrays))
+        self.position = GameArrays(*map(machine.tensor, self.batch.kernel_arrays))
         columns = self.batch.game.columns
         self.turn: Tensor = self.position.rows[:, columns.turn]
         self.places: Tensor = self.position.rows[:, columns.place : columns.place + self.num_players]
@@ -219,12 +219,12 @@ class Rounds:
         return out
 
 
-def decisions_of(games: Tensor, num_legal: Tensor, num_actions: int) -> Decisions:
+def decisions_of(games: Tensor, num_legal: Tensor, num_actions: int) -> DecisionArrays:
     """Decisions with the starts of their actions."""
-    return Decisions(games, num_legal, torch.cumsum(num_legal, 0) - num_legal, num_actions)
+    return DecisionArrays(games, num_legal, torch.cumsum(num_legal, 0) - num_legal, num_actions)
 
 
-def owner_of(decisions: Decisions) -> Tensor:
+def owner_of(decisions: DecisionArrays) -> Tensor:
     """int64 (N,), ascending: the decision of each legal action."""
     index = torch.arange(len(decisions.games), device=decisions.games.device)
     return torch.repeat_interleave(index, decisions.num_legal, output_size=decisions.num_actions)

@@ -11,18 +11,18 @@ checked by computing it again (`check`), and an agent's own moves by playing a s
 from tienlen_suite.checking import SUITES, Checked, check
 from tienlen_suite.packet import Declaration, Packet, PacketError, read_packet
 from tienlen_suite.running import Entry, replay, run
-from tienlen_suite.table import Member, Suite, Table, Track
+from tienlen_suite.table import PanelMember, Suite, SuiteTable, Track
 
 __all__ = [
     "SUITES",
     "Checked",
     "Declaration",
     "Entry",
-    "Member",
     "Packet",
     "PacketError",
+    "PanelMember",
     "Suite",
-    "Table",
+    "SuiteTable",
     "Track",
     "check",
     "read_packet",

@@ -34,7 +34,7 @@ from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.texts import printable
 from tienlen_exact.policies import measure
 from tienlen_exact.small_tienlen import PolicyError, small_game
-from tienlen_exact.tree import Tree, build
+from tienlen_exact.tree import PublicTree, build
 from tienlen_suite import figures, v1
 from tienlen_suite.packet import (
     MAX_LINE,
@@ -43,7 +43,7 @@ from tienlen_suite.packet import (
     check_declaration,
     read_packet,
 )
-from tienlen_suite.table import AGENT, Suite, Table, Track
+from tienlen_suite.table import AGENT, Suite, SuiteTable, Track
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
 THRESHOLD: Final = 0.3  # of the share of regrets
@@ -322,7 +322,7 @@ class _Follower:
 
 
 @lru_cache(maxsize=4)
-def tree_of(table: Table) -> Tree:
+def tree_of(table: SuiteTable) -> PublicTree:
     """The tree of a small game."""
     return build(small_game(table.rules, table.players))
 

@@ -49,7 +49,7 @@ from tienlen_suite.packet import (
     checksums,
     read_packet,
 )
-from tienlen_suite.table import AGENT, Suite, Table, Track
+from tienlen_suite.table import AGENT, Suite, SuiteTable, Track
 
 REPEATS: Final = 4  # how often an agent that draws its actions is asked in the small games
 WORK: Final = "work"  # folder of a run that has not ended
@@ -224,7 +224,7 @@ def _alone(track: Track, agent: Agent) -> dict[str, bytes]:
     return {"choices/01": _lines(chosen.tolist())}
 
 
-def _policy(table: Table, agent: Agent) -> bytes:
+def _policy(table: SuiteTable, agent: Agent) -> bytes:
     tree = tree_of(table)
     try:
         policy = policy_of(tree, agent)

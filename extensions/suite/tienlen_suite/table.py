@@ -24,7 +24,7 @@ Kind = Literal["points", "normalised", "nash_conv", "endings"]
 
 
 @dataclass(frozen=True)
-class Member:
+class PanelMember:
     """An agent of the panel.
 
     Attributes:
@@ -39,7 +39,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Table:
+class SuiteTable:
     """Who plays with the agent, under which rules.
 
     Attributes:
@@ -97,7 +97,7 @@ class Track:
     name: str
     title: str
     kind: Kind
-    tables: tuple[Table, ...]
+    tables: tuple[SuiteTable, ...]
     num_deals: int = 0
     deals_per_job: int = 64
     seed: int = 0
@@ -106,7 +106,7 @@ class Track:
     cannot: str = ""
 
     @property
-    def contents(self) -> dict[str, Table]:
+    def contents(self) -> dict[str, SuiteTable]:
         """The table of each content of a packet, by the content's name; judged choices have none."""
         kind = "policies" if self.kind == "nash_conv" else "records"
         return {f"{kind}/{number:02}": table for number, table in enumerate(self.tables, start=1)}
@@ -116,7 +116,7 @@ class Track:
         """The members of the panel that play, each once."""
         return list(dict.fromkeys(name for table in self.tables for name in table.opponents))
 
-    def jobs(self, table: Table, seed: int) -> Iterator[Job]:
+    def jobs(self, table: SuiteTable, seed: int) -> Iterator[Job]:
         """What is played at a table, in the order of its records."""
         for first in range(0, self.num_deals, self.deals_per_job):
             match_up, number = table.match_up, min(self.deals_per_job, self.num_deals - first)
@@ -146,7 +146,7 @@ class Suite:
 
     name: str
     tracks: dict[str, Track]
-    panel: dict[str, Member]
+    panel: dict[str, PanelMember]
     budgets: tuple[float, ...]
     sample: float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tienlen_suite.table import Member, Suite, Table, Track
+from tienlen_suite.table import PanelMember, Suite, SuiteTable, Track
 
 _CHAMPION: Final = (
     "tienlen-general-v4.safetensors",
@@ -16,15 +16,15 @@ _REFERENCE: Final = (
 )
 # What is called champion here stays the champion of this suite; a later one enters as any other agent.
 PANEL: Final = {
-    "random": Member("random"),
-    "greedy": Member("greedy"),
-    "greedy_long": Member("greedy_long"),
-    "heuristic": Member("heuristic"),
-    "endgame": Member("endgame:heuristic"),
-    "trickster": Member("trickster"),
-    "reference": Member("reference", (_REFERENCE,)),
-    "search": Member("search:worlds=8", is_slow=True),
-    "champion": Member("champion:file=tienlen-general-v4", (_CHAMPION,), is_slow=True),
+    "random": PanelMember("random"),
+    "greedy": PanelMember("greedy"),
+    "greedy_long": PanelMember("greedy_long"),
+    "heuristic": PanelMember("heuristic"),
+    "endgame": PanelMember("endgame:heuristic"),
+    "trickster": PanelMember("trickster"),
+    "reference": PanelMember("reference", (_REFERENCE,)),
+    "search": PanelMember("search:worlds=8", is_slow=True),
+    "champion": PanelMember("champion:file=tienlen-general-v4", (_CHAMPION,), is_slow=True),
 }
 _QUICK: Final = ("random", "greedy", "greedy_long", "heuristic", "endgame")
 
@@ -82,8 +82,8 @@ SUITE: Final = Suite(
                 "cardgames, four players",
                 "points",
                 (
-                    *(Table("cardgames", 4, (name,)) for name in (*_QUICK, "reference")),
-                    Table("cardgames", 4, ("reference", "search", "champion")),
+                    *(SuiteTable("cardgames", 4, (name,)) for name in (*_QUICK, "reference")),
+                    SuiteTable("cardgames", 4, ("reference", "search", "champion")),
                 ),
                 num_deals=1024,
                 seed=43_000_001,
@@ -93,7 +93,8 @@ SUITE: Final = Suite(
                 "every preset, every number of players",
                 "normalised",
                 tuple(
-                    Table(rules, players, (base,), zero, one) for rules, players, base, zero, one in _NORMALS
+                    SuiteTable(rules, players, (base,), zero, one)
+                    for rules, players, base, zero, one in _NORMALS
                 ),
                 num_deals=128,
                 seed=43_000_002,
@@ -105,7 +106,7 @@ SUITE: Final = Suite(
                 "C",
                 "cardgames, two players",
                 "points",
-                tuple(Table("cardgames", 2, (name,)) for name in (*_QUICK, "search", "champion")),
+                tuple(SuiteTable("cardgames", 2, (name,)) for name in (*_QUICK, "search", "champion")),
                 num_deals=1024,
                 seed=43_000_003,
                 cannot="`reference` plays four players only.",
@@ -114,14 +115,14 @@ SUITE: Final = Suite(
                 "D",
                 "small games, exact NashConv",
                 "nash_conv",
-                (Table("mini", 2), Table("small", 2), Table("medium", 2)),
+                (SuiteTable("mini", 2), SuiteTable("small", 2), SuiteTable("medium", 2)),
                 cannot="`reference` plays four players only.",
             ),
             Track(
                 "E",
                 "endings and regret",
                 "endings",
-                (Table("cardgames", 4, ("heuristic",)),),
+                (SuiteTable("cardgames", 4, ("heuristic",)),),
                 num_deals=1024,
                 seed=43_000_005,
                 regrets="431c133025dedd7f772ca7226eb9157a2d0dde25434b2d8c3d7a7e861feb5506",

@@ -27,7 +27,7 @@ import numpy as np
 from tienlen_agents import load
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.command import interruptible_work, program, shows_any_text
-from tienlen_agents.endgame import Solver, open_endings
+from tienlen_agents.endgame import EndgameSolver, open_endings
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.shipped import ShippedNetworks
 from tienlen_agents.settings import Range, reader
@@ -48,7 +48,7 @@ EASY: Final = 0.75  # what the network expects at least of a play that teaches n
 def mine(seed: int) -> Iterator[str]:
     """The lines of the puzzles of a seed, without end."""
     heuristic, network = load("heuristic"), ShippedNetworks()
-    four, two = Solver(get_rules(RULES)), Solver(get_rules(RULES, 2))
+    four, two = EndgameSolver(get_rules(RULES)), EndgameSolver(get_rules(RULES, 2))
     seen: set[tuple[int, ...]] = set()
     rng = np.random.default_rng(seed)
     found: list[str] = []

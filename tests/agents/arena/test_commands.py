@@ -16,12 +16,12 @@ import pytest
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import FLAGS, main
 from tienlen_agents.arena.match import FAST_PANEL, PANEL, panel_of
-from tienlen_agents.arena.run import Options, Settings
+from tienlen_agents.arena.run import ArenaOptions, ArenaSettings
 from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_agents.settings import flag_of, settings_of
 from tienlen_agents.terminal.play import main as play_main
 from tienlen_env.games.registry import get_rules
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Round
 from tienlen_env.texts import printable
 
@@ -65,15 +65,15 @@ def test_values_out_of_range_are_refused_by_name(tmp_path, capsys, command, opti
 
 
 def test_every_setting_is_a_keyword_and_an_option_with_its_range(capsys):
-    assert {*Options.__annotations__} == {*settings_of(Settings), "executor", "out", "progress"}
+    assert {*ArenaOptions.__annotations__} == {*settings_of(ArenaSettings), "executor", "out", "progress"}
     with pytest.raises(SystemExit):
         main(["match", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    for name, setting in settings_of(Settings).items():
+    for name, setting in settings_of(ArenaSettings).items():
         option = FLAGS.get(name, flag_of(name))
         kind = said[said.index(f"{option}", said.index("options:")) :].partition(" --")[0]
         if setting.kind in (int, float):
-            assert f"({setting.allowed}; default: {getattr(Settings(), name)})" in kind
+            assert f"({setting.allowed}; default: {getattr(ArenaSettings(), name)})" in kind
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_signal_in_this_process(monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("agents", "rules", "kind"),
-    [(["greedy", "random"], "cardgames", Round), (["trickster", "random"], "thirteens", Deal)],
+    [(["greedy", "random"], "cardgames", Round), (["trickster", "random"], "thirteens", ThirteensRound)],
 )
 def test_records_are_those_of_the_rounds(tmp_path, agents, rules, kind):
     words = ["match", *agents, "--rules", rules, "--composition", "1v3", "--deals", "6", "--chunk", "2"]

@@ -15,7 +15,7 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
+from tienlen_agents.networks.features.general import DROPPED, ColumnMap, add_rule_inputs, pick_columns
 from tienlen_agents.networks.features.tienlen import NUM_ACTION_FEATURES, NUM_SUITS
 from tienlen_agents.networks.general import fitted, generalised, reward_of
 from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs
@@ -30,7 +30,7 @@ from tienlen_train.network import ActionNetwork, as_bfloat16
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout
-from tienlen_train.variants import Variant, mixed_variant, parse_variant, parse_variants, reward_scale
+from tienlen_train.variants import ShardVariant, mixed_variant, parse_variant, parse_variants, reward_scale
 
 GENERAL = general_inputs("tienlen")
 TABLES = [rules for _, rules in variants_of(game_named("tienlen"))]
@@ -86,7 +86,7 @@ def test_every_column_of_a_variant_is_one_of_the_general_ones(rules: Rules) -> N
 
 
 def test_columns() -> None:
-    columns = Columns([0, 1, DROPPED, DROPPED, 4, 6], 8)
+    columns = ColumnMap([0, 1, DROPPED, DROPPED, 4, 6], 8)
     rows = np.arange(1, 13).reshape(2, 6)
     assert columns.expand(rows).tolist() == [[1, 2, 0, 0, 5, 0, 6, 0], [7, 8, 0, 0, 11, 0, 12, 0]]
     weights, out = np.arange(16, dtype=np.float32).reshape(2, 8), np.empty((2, 6), np.float32)
@@ -258,9 +258,9 @@ def test_the_objective_is_an_input() -> None:
 
 
 def test_texts_of_variants() -> None:
-    assert parse_variant("south:3") == Variant(get_rules("south", 3), "payments")
-    assert parse_variant("south:3:points") == Variant(get_rules("south", 3), "zero_sum")
-    assert parse_variant("pagat") == Variant(get_rules("pagat", 4), "zero_sum")
+    assert parse_variant("south:3") == ShardVariant(get_rules("south", 3), "payments")
+    assert parse_variant("south:3:points") == ShardVariant(get_rules("south", 3), "zero_sum")
+    assert parse_variant("pagat") == ShardVariant(get_rules("pagat", 4), "zero_sum")
     assert [v and v.name for v in parse_variants("south:3:points mixed pagat")] == [
         "south-3-points", None, "pagat-4",
     ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 import tienlen_agents
 from tests.tienlen_env.games.thirteens.test_clauses import Deal
 from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, variant_id
-from tienlen_agents.rule_based.trickster import TricksterAgent, Weights
+from tienlen_agents.rule_based.trickster import TricksterAgent, TricksterWeights
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.thirteens.cards import full_deck
@@ -147,4 +147,4 @@ def test_declares_the_best_melds(rules: ThirteensRules) -> None:
 def test_loads_by_name_and_takes_weights() -> None:
     agent = tienlen_agents.load("trickster")
     assert agent.name == "trickster"
-    assert TricksterAgent(Weights(spite=0.0)).weights.spite == 0.0
+    assert TricksterAgent(TricksterWeights(spite=0.0)).weights.spite == 0.0

@@ -16,7 +16,7 @@ from tienlen_env.games.common.game import find_action
 from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS
 from tienlen_env.single.game import Game
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 
 FOUR = ["--rules", "thirteens", "--seats", "human", "trickster", "random", "random"]
 ANYTHING = ["1"] * 900
@@ -31,7 +31,7 @@ def test_a_deal(play, tmp_path, preset):  # noqa: F811
     assert code == 0
     assert "\n  deal 1 is over\n" in out
     assert "\033" not in out
-    deal = Deal.from_record(path.read_text())
+    deal = ThirteensRound.from_record(path.read_text())
     assert deal.is_over
     assert (deal.rules.name, deal.rules.num_players, deal.key) == (preset, 3, 3)
     for seat, name in enumerate(("you", "trickster", "random")):
@@ -87,7 +87,7 @@ def test_commands(play):  # noqa: F811
 
 
 def test_only_the_own_hand_is_shown(play):  # noqa: F811
-    dealt = Deal("thirteens", 7)
+    dealt = ThirteensRound("thirteens", 7)
     _, out = play([*FOUR, "--key", "7"], ["q"])
     table = out.partition("you to play")[2].partition("your play")[0].split()
     assert table.count("▒▒") == 13 + 12 + 12

@@ -9,7 +9,7 @@ import numpy as np
 
 from tienlen_exact.agent import hands_at
 from tienlen_exact.small_tienlen import SmallGame
-from tienlen_exact.tree import Tree
+from tienlen_exact.tree import PublicTree
 
 Event = tuple[int, int, int]  # seat, action, cards
 History = tuple[Event, ...]
@@ -92,7 +92,7 @@ def expand(game: SmallGame) -> Expanded:
     return out
 
 
-def as_table(tree: Tree, policy: np.ndarray) -> dict[SetKey, dict[int, float]]:
+def as_table(tree: PublicTree, policy: np.ndarray) -> dict[SetKey, dict[int, float]]:
     """A policy of a tree by information set and action."""
     table: dict[SetKey, dict[int, float]] = {}
     for key, action, probability in zip(*_edges(tree), policy, strict=True):
@@ -100,12 +100,12 @@ def as_table(tree: Tree, policy: np.ndarray) -> dict[SetKey, dict[int, float]]:
     return table
 
 
-def policy_from(tree: Tree, table: dict[SetKey, dict[int, float]]) -> np.ndarray:
+def policy_from(tree: PublicTree, table: dict[SetKey, dict[int, float]]) -> np.ndarray:
     """The policy of a tree that `as_table` gives as this table."""
     return np.array([table[key][action] for key, action in zip(*_edges(tree), strict=True)])
 
 
-def _edges(tree: Tree) -> tuple[list[SetKey], list[int]]:
+def _edges(tree: PublicTree) -> tuple[list[SetKey], list[int]]:
     """The information set and the action of each probability of a policy."""
     history: list[History] = []
     for node in range(tree.num_nodes):
@@ -124,7 +124,7 @@ def _edges(tree: Tree) -> tuple[list[SetKey], list[int]]:
     return [key_of_slot[int(slot)] for slot in tree.edge_slots()], [int(a) for a in tree.edge_actions()]
 
 
-def num_choices(tree: Tree) -> int:
+def num_choices(tree: PublicTree) -> int:
     """The number of information sets with two legal actions or more."""
     return int((np.bincount(tree.edge_slots()) > 1).sum())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tienlen_suite import Entry, Member, Suite, Table, Track
+from tienlen_suite import Entry, PanelMember, Suite, SuiteTable, Track
 
 PANEL = {
-    "random": Member("random"),
-    "greedy": Member("greedy"),
-    "endgame": Member("endgame:heuristic"),
-    "search": Member("search:worlds=1", is_slow=True),
+    "random": PanelMember("random"),
+    "greedy": PanelMember("greedy"),
+    "endgame": PanelMember("endgame:heuristic"),
+    "search": PanelMember("search:worlds=1", is_slow=True),
 }
 MIXED = ("greedy", "endgame", "search")
 TINY = Suite(
@@ -22,7 +22,7 @@ TINY = Suite(
                 "A",
                 "points",
                 "points",
-                (Table("cardgames", 4, ("random",)), Table("cardgames", 4, MIXED)),
+                (SuiteTable("cardgames", 4, ("random",)), SuiteTable("cardgames", 4, MIXED)),
                 num_deals=8,
                 deals_per_job=4,
                 seed=5,
@@ -33,15 +33,15 @@ TINY = Suite(
                 "all",
                 "normalised",
                 (
-                    Table("cardgames", 3, ("greedy",), 0.1, 1.0),
-                    Table("south", 2, ("greedy",), -2.0, 0.0),
-                    Table("thirteens", 3, ("random",), 7.8, 13.4),
+                    SuiteTable("cardgames", 3, ("greedy",), 0.1, 1.0),
+                    SuiteTable("south", 2, ("greedy",), -2.0, 0.0),
+                    SuiteTable("thirteens", 3, ("random",), 7.8, 13.4),
                 ),
                 num_deals=4,
                 seed=6,
             ),
-            Track("D", "exact", "nash_conv", (Table("mini", 2),)),
-            Track("E", "endings", "endings", (Table("cardgames", 4, ("greedy",)),), num_deals=4, seed=7),
+            Track("D", "exact", "nash_conv", (SuiteTable("mini", 2),)),
+            Track("E", "endings", "endings", (SuiteTable("cardgames", 4, ("greedy",)),), num_deals=4, seed=7),
         )
     },
     PANEL,

@@ -15,7 +15,7 @@ import pytest
 from tests.extensions.suite.suites import MIXED, PANEL, TINY, changed, tiny
 from tienlen_env import Round
 from tienlen_env.games.registry import get_rules
-from tienlen_suite import Member, Packet, PacketError, check, read_packet, replay, run
+from tienlen_suite import Packet, PacketError, PanelMember, check, read_packet, replay, run
 from tienlen_suite.checking import SUITES, judged_decisions
 from tienlen_suite.packet import MAX_CONTENTS, PACKET, RUN, checksums
 
@@ -33,10 +33,10 @@ def packets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packet]:
         # The same claims, but with other deals, another panel, or another seating.
         "own seed": changed(seed=6),
         "own jobs": changed(deals_per_job=8),
-        "weak greedy": replace(TINY, panel={**PANEL, "greedy": Member("random")}),
-        "weak endgame": replace(TINY, panel={**PANEL, "endgame": Member("greedy_long")}),
-        "weak search": replace(TINY, panel={**PANEL, "search": Member("random", is_slow=True)}),
-        "strong random": replace(TINY, panel={**PANEL, "random": Member("greedy")}),
+        "weak greedy": replace(TINY, panel={**PANEL, "greedy": PanelMember("random")}),
+        "weak endgame": replace(TINY, panel={**PANEL, "endgame": PanelMember("greedy_long")}),
+        "weak search": replace(TINY, panel={**PANEL, "search": PanelMember("random", is_slow=True)}),
+        "strong random": replace(TINY, panel={**PANEL, "random": PanelMember("greedy")}),
         "other seats": changed(
             tables=(TINY.tracks["A"].tables[0], replace(TINY.tracks["A"].tables[1], opponents=MIXED[::-1]))
         ),

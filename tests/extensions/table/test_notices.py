@@ -29,7 +29,7 @@ from tienlen_env.single.painter import PICTURES
 from tienlen_env.single.session import Session
 from tienlen_table.server.messages import MessageError
 from tienlen_table.server.store import Store, Stored
-from tienlen_table.server.table import Table
+from tienlen_table.server.table import ServedTable
 
 WINS = [name for name, rules in TIENLEN.items() if rules.instant_wins]
 
@@ -130,7 +130,7 @@ async def at_the_server(session: Session, seat: int, agent: Any) -> list[str]:
     stored = Stored(1, session.rules.name, 1, False, None, False, 0, ("human",) * number, 0, (), {})
     agents = [agent if other == session.current_seat else None for other in range(number)]
     names = [f"name {other}" for other in range(number)]
-    table = Table(stored, Store(":memory:"), names, agents, None, None)  # type: ignore[arg-type]
+    table = ServedTable(stored, Store(":memory:"), names, agents, None, None)  # type: ignore[arg-type]
     table.session = session
     table.drive = lambda: None  # type: ignore[method-assign]
     guests = [Guest(seat), Guest(None)]
@@ -153,7 +153,7 @@ async def at_the_server(session: Session, seat: int, agent: Any) -> list[str]:
     return [*heard, *(text for guest in guests for text in guest.heard)]
 
 
-async def _select(table: Table, seat: int, turn: int, text: str) -> Any:
+async def _select(table: ServedTable, seat: int, turn: int, text: str) -> Any:
     return table.select(seat, turn, text)
 
 
@@ -163,7 +163,9 @@ def at_the_terminal(session: Session, agent: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(terminal, "tell", told.append)
     seats = [agent if seat == session.current_seat else None for seat in range(session.num_players)]
     with suppress(ValueError):  # of an agent's own code: the command ends
-        terminal.Table(session, seats, [f"name {seat}" for seat in range(len(seats))])._choice_of(agent)
+        terminal.TerminalTable(session, seats, [f"name {seat}" for seat in range(len(seats))])._choice_of(
+            agent
+        )
     return told
 
 
@@ -245,12 +247,12 @@ class Exits(Tells):
         sys.exit(0)
 
 
-def seated(rules: str, key: int, agents: list[Any]) -> Table:
+def seated(rules: str, key: int, agents: list[Any]) -> ServedTable:
     """A table for one round, whose game is kept in memory."""
     store = Store(":memory:")
     store.add_play = store.finish = lambda *_, **__: None  # type: ignore[method-assign]
     stored = Stored(1, rules, key, False, None, False, 0, ("human",) * 4, 0, (), {})
-    return Table(stored, store, ["a", "b", "c", "d"], agents, None, None)  # type: ignore[arg-type]
+    return ServedTable(stored, store, ["a", "b", "c", "d"], agents, None, None)  # type: ignore[arg-type]
 
 
 def test_an_agent_that_ends_its_program_does_not_end_the_server() -> None:

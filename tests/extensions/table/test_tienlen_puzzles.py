@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.needs import ROOT
-from tienlen_agents.endgame import Solver
+from tienlen_agents.endgame import EndgameSolver
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.tienlen.rules import get_rules
 from tienlen_table.tienlen_puzzles import main, mine, round_of
@@ -89,7 +89,7 @@ def test_a_thousand_different_puzzles_ship() -> None:
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.nightly)])
 def test_the_solver_of_endgames_proves_each(step: int) -> None:
     rounds = [round_of(*position(line)[:3]) for line in LINES[::step]]
-    found = Solver(get_rules("cardgames", 2)).solve(np.array([played.row for played in rounds]))
+    found = EndgameSolver(get_rules("cardgames", 2)).solve(np.array([played.row for played in rounds]))
     assert (found.value == 1).all()
     assert (found.best_mask.sum(axis=1) == 1).all()
     actions = found.best_mask.argmax(axis=1).tolist()

@@ -22,7 +22,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import format_cards
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 
 FILE = Path(__file__).parents[2] / "golden" / "thirteens_v0.json"
 KEYS = [0, 1, 42, 2**32, 2**63 - 1, -1, -(2**63)]
@@ -141,7 +141,9 @@ def records() -> list[str]:
     for i, (name, preset) in enumerate(PRESETS.items()):
         for players, jokers, dummy in SIZES:
             if dummy == preset.dummy and (players + jokers) % 2 == 0:
-                deal = Deal(replace(preset, num_players=players, jokers=jokers), key=1000 * i + players)
+                deal = ThirteensRound(
+                    replace(preset, num_players=players, jokers=jokers), key=1000 * i + players
+                )
                 step = 0
                 while not deal.is_over:
                     plays = deal.legal_plays()
@@ -194,7 +196,7 @@ def test_version_guard(what: str, current: Any, name: str) -> None:
 @pytest.mark.parametrize("backend", ["numba", "python"])
 @pytest.mark.parametrize("line", json.loads(RECORDS.read_text(encoding="utf-8")) if RECORDS.exists() else [])
 def test_records_lead_to_their_points(line: str, backend: Any) -> None:
-    deal = Deal.from_record(line, backend=backend)  # compares the points
+    deal = ThirteensRound.from_record(line, backend=backend)  # compares the points
     assert deal.is_over, f"a rule has changed; {GUARD}"
     assert deal.record() == line
 

@@ -24,7 +24,7 @@ from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
 from tienlen_env.single.base import BaseRound, round_type
 from tienlen_env.single.game import Game
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Cards, Play, Round
 
 # ---------------------------------------------------------------- cards
@@ -278,7 +278,7 @@ def test_every_round_opens_with_the_lowest_card_under_opening_every() -> None:
 
 # ---------------------------------------------------------------- one API for every game
 
-BOTH = [("cardgames", Round), ("thirteens_manual", Deal)]
+BOTH = [("cardgames", Round), ("thirteens_manual", ThirteensRound)]
 
 
 def some_moves(rules: Any, key: int, num_moves: int) -> BaseRound[Any, Any]:
@@ -421,7 +421,7 @@ def test_refusals_say_seat_action_and_clause() -> None:
         (1, cards_to_action("cardgames", Cards("5s 5c")), "1.6"),
         (1, 43, "1.5"),
     ]
-    deal = Deal.from_hands("thirteens", ["3s 4d", "5s 6d", "7h 8h"], leader=0)
+    deal = ThirteensRound.from_hands("thirteens", ["3s 4d", "5s 6d", "7h 8h"], leader=0)
     deal.play("3s")
     with pytest.raises(IllegalPlayError) as caught:
         deal.play("6d")

@@ -19,7 +19,7 @@ from tienlen_env.single.base import BaseRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
 from tienlen_env.single.session import Session
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Cards, Round
 
 KINDS = {**PRESETS, "no_bombs": CUSTOM["no_bombs"]}
@@ -64,7 +64,7 @@ def test_one_round(rules):
     session = Session(rules, 5, whole_game=False)
     while not session.is_over:
         session.apply(session.legal[0])
-    assert isinstance(session.game, Round | Deal)
+    assert isinstance(session.game, Round | ThirteensRound)
     places = session.game.places
     assert session.winner == (places.index(0) if places.count(0) == 1 else None)
 

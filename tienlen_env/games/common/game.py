@@ -1,7 +1,7 @@
 """The interface of a game to the engine, the environments and the agents.
 
-A game is one folder: rules, action table, state, kernels, observation, texts. It makes one `Game` from them
-and registers it (`tienlen_env.games.registry`). The code above uses the `Game` and not its name.
+A game is one folder: rules, action table, state, kernels, observation, texts. It makes one `GameDefinition`
+from them and registers it (`tienlen_env.games.registry`). The code above uses this value, not a game's name.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ class GameText(Generic[RulesT, TableT]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Game(Generic[RulesT, TableT]):
+class GameDefinition(Generic[RulesT, TableT]):
     """A game: its functions, tables and properties.
 
     Attributes:
@@ -360,4 +360,4 @@ class Game(Generic[RulesT, TableT]):
             raise TienLenError(f"a round of {self.name}{players} does not end within {bound} decisions")
 
 
-AnyGame = Game[AnyRules, ActionTable]
+AnyGame = GameDefinition[AnyRules, ActionTable]

@@ -64,7 +64,7 @@ STRAIGHTS: Final = tuple(Meld("straight", (pip + 2, pip + 1, pip)) for pip in ra
 MELDS: Final = THIRTEENS + PAIRS + STRAIGHTS
 
 
-class ThirteensTable:
+class ThirteensActionTable:
     """The actions of one variant.
 
     Attributes:
@@ -94,6 +94,6 @@ class ThirteensTable:
 
 
 @lru_cache(maxsize=64)
-def build_action_table(rules: ThirteensRules) -> ThirteensTable:
+def build_action_table(rules: ThirteensRules) -> ThirteensActionTable:
     """The action table of a variant, built once."""
-    return ThirteensTable(rules)
+    return ThirteensActionTable(rules)

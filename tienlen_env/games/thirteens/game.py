@@ -1,4 +1,4 @@
-"""Thirteens as a `Game`."""
+"""Thirteens as a `GameDefinition`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.cards import SUIT_NAME, SUIT_TEXT
 from tienlen_env.games.common.dealing import BEYOND_DECK, TWO_HANDS, check_disjoint
 from tienlen_env.games.common.facts import Fact
-from tienlen_env.games.common.game import Game, GameText, Kernels, Refusal
+from tienlen_env.games.common.game import GameDefinition, GameText, Kernels, Refusal
 from tienlen_env.games.thirteens import actions, kernels, notation, observe, spec as S, state
-from tienlen_env.games.thirteens.actions import ThirteensTable
+from tienlen_env.games.thirteens.actions import ThirteensActionTable
 from tienlen_env.games.thirteens.cards import (
     CARD_TEXT,
     NUM_PLAIN,
@@ -27,7 +27,7 @@ from tienlen_env.games.thirteens.cards import (
 )
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward, build_spec
-from tienlen_env.games.thirteens.state import COLUMNS, State
+from tienlen_env.games.thirteens.state import COLUMNS, ThirteensState
 
 _MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
 # The cards of the trick in the order of play, the seats that led it and are winning it, the cards beside it;
@@ -102,7 +102,7 @@ def set_hands(
 
 
 def begin_hands(row: Row, spec: Spec, hands: Row, leader: int) -> int:
-    """`set_hands` of one row of zeros, a kernel: see `Game.begin_hands`."""
+    """`set_hands` of one row of zeros, a kernel: see `GameDefinition.begin_hands`."""
     num_players, size = spec[S.NUM_PLAYERS], popcount(hands[0])
     dummy, remainder, starter = hands[num_players], hands[num_players + 1], hands[num_players + 2]
     union, fault = 0, 0 if 1 <= size <= spec[S.HAND_SIZE] else 2
@@ -139,7 +139,9 @@ def begin_hands(row: Row, spec: Spec, hands: Row, leader: int) -> int:
 # ---------------------------------------------------------------- texts
 
 
-def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
+def why_refused(
+    table: ThirteensActionTable, row: Sequence[int], action: int, cards: int | None = None
+) -> Refusal:
     """Why a play is not legal, with the clause of RULES.md that it breaks.
 
     Args:
@@ -168,7 +170,7 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
     return Refusal(f"{suit} were led and must be followed if held, {kind}", "8.5")
 
 
-def describe(table: ThirteensTable, row: Sequence[int]) -> str:
+def describe(table: ThirteensActionTable, row: Sequence[int]) -> str:
     """The position of the seat to act in a few words: ``"trick: 7s Kd; hand: As 3d *1"``."""
     codes = [row[state.TRICK] >> 6 * i & 63 for i in range(table.rules.num_players)]
     trick = " ".join(CARD_TEXT[code - 1] for code in codes if code) or "none"
@@ -187,13 +189,13 @@ def worst_reward(rules: ThirteensRules, reward: str) -> float:
     return {"points": points, "zero_sum": points - most / rules.num_players, "win": -1.0}[reward]
 
 
-THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
+THIRTEENS: Final = GameDefinition[ThirteensRules, ThirteensActionTable](
     name="thirteens",
     rules_type=ThirteensRules,
     presets=PRESETS,
     rewards=get_args(Reward),
     columns=COLUMNS,
-    state=State,
+    state=ThirteensState,
     kernels=Kernels(
         begin_game=kernels.begin_game,
         begin_round=kernels.begin_round,

@@ -57,7 +57,7 @@ HIDDEN: Final = (*range(HAND, DUMMY + 1), KEY)  # hidden from all but the owner 
 COLUMNS: Final = Columns(HAND, PLACE, SCORE, TURN, KEY, ROUND, LEGAL, HIDDEN, PLAYED)
 
 
-class State(GameState):
+class ThirteensState(GameState):
     """A batch of B games. Every attribute is a live view, every method and property a copy.
 
     Attributes:

@@ -49,7 +49,7 @@ _ONE_A_RANK: Final = 0x1111111111111
 
 
 @dataclass(frozen=True, eq=False)
-class ActionTable:
+class TienlenActionTable:
     """The actions of a variant as arrays over A = ``num_actions``, the pass first.
 
     Attributes:
@@ -233,7 +233,7 @@ def kind_name(shape: Shape) -> str:
 
 
 @lru_cache(maxsize=64)
-def build_action_table(rules: Rules) -> ActionTable:
+def build_action_table(rules: Rules) -> TienlenActionTable:
     """Build the action table of a variant (RULES.md 7.1)."""
     rows, group = [(Shape(0, 0), False, 0)], {}
     for shape, flag, sets in _groups_by_cards(rules) if rules.suits_bind else _groups_by_top(rules):
@@ -250,7 +250,7 @@ def build_action_table(rules: Rules) -> ActionTable:
         out.setflags(write=False)
         return out
 
-    return ActionTable(
+    return TienlenActionTable(
         rules=rules,
         width=column(shape.width for shape in shapes),
         length=column(shape.length for shape in shapes),

@@ -12,7 +12,7 @@ from tienlen_env.games.common.cards import describe_cards, format_cards
 from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import spec as S, state as R
-from tienlen_env.games.tienlen.actions import ActionTable, kind_name
+from tienlen_env.games.tienlen.actions import TienlenActionTable, kind_name
 from tienlen_env.games.tienlen.kernels import action_cards
 from tienlen_env.games.tienlen.last_card import higher_singles
 from tienlen_env.games.tienlen.rules import Rules
@@ -110,7 +110,9 @@ def _numbers(rules: Rules) -> tuple[list[int], list[int]]:
     return spec.tolist(), actions.tolist()
 
 
-def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
+def why_refused(
+    table: TienlenActionTable, row: Sequence[int], action: int, cards: int | None = None
+) -> Refusal:
     """Why a play is not legal, with the clause of RULES.md that it breaks.
 
     Args:
@@ -146,7 +148,7 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     return Refusal(text.format(**names), clause)
 
 
-def is_action(table: ActionTable, action: int, cards: int) -> bool:
+def is_action(table: TienlenActionTable, action: int, cards: int) -> bool:
     """Whether some cards are an action."""
     try:
         return table.classify(cards) == action
@@ -154,7 +156,7 @@ def is_action(table: ActionTable, action: int, cards: int) -> bool:
         return False
 
 
-def must_declare(table: ActionTable, row: Sequence[int]) -> bool:
+def must_declare(table: TienlenActionTable, row: Sequence[int]) -> bool:
     """Whether the seat to act must declare its instant win."""
     if table.declare is None:
         return False
@@ -162,7 +164,7 @@ def must_declare(table: ActionTable, row: Sequence[int]) -> bool:
     return bool(row[first + R.MUST_DECLARE])
 
 
-def describe(table: ActionTable, row: Sequence[int]) -> str:
+def describe(table: TienlenActionTable, row: Sequence[int]) -> str:
     """The position of the seat to act in a few words: ``"table: pair 5h; hand: 3s 6s 6h"``."""
     on_table = table.text(row[R.TABLE]) if row[R.TABLE] else EMPTY
     if must_declare(table, row):

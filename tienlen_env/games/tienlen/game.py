@@ -1,4 +1,4 @@
-"""Tiến lên as a `Game`."""
+"""Tiến lên as a `GameDefinition`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.cards import NUM_CARDS, format_cards
 from tienlen_env.games.common.dealing import TWO_HANDS, check_disjoint
 from tienlen_env.games.common.facts import climbing_facts
-from tienlen_env.games.common.game import Game, GameText, Kernels
+from tienlen_env.games.common.game import GameDefinition, GameText, Kernels
 from tienlen_env.games.tienlen import actions, explain, hidden, kernels, observe, payments, spec as S, state
-from tienlen_env.games.tienlen.actions import ActionTable
+from tienlen_env.games.tienlen.actions import TienlenActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
 from tienlen_env.games.tienlen.rules import NAMED, Rules
 from tienlen_env.games.tienlen.spec import Reward, build_spec
-from tienlen_env.games.tienlen.state import COLUMNS, State
+from tienlen_env.games.tienlen.state import COLUMNS, TienlenState
 
 HAND_FAULTS: Final = (
     "",
@@ -38,7 +38,7 @@ def pays_late(rules: Rules, reward: str) -> bool:
     return reward == "payments" or (reward == "cards" and rules.knockout == "round")
 
 
-def play_text(table: ActionTable, action: int, cards: int) -> str:
+def play_text(table: TienlenActionTable, action: int, cards: int) -> str:
     """The text of a play: its cards; ``""`` for the pass, ``"declare"`` for an instant win."""
     return format_cards(cards) or (DECLARE_TEXT if action else "")
 
@@ -76,7 +76,7 @@ def set_hands(
 
 
 def begin_hands(row: Row, spec: Spec, hands: Row, leader: int) -> int:
-    """`set_hands` of one row of zeros, a kernel: see `Game.begin_hands`."""
+    """`set_hands` of one row of zeros, a kernel: see `GameDefinition.begin_hands`."""
     union, fault = 0, 0
     for seat in range(spec[S.NUM_PLAYERS]):
         if union & hands[seat] != 0:
@@ -102,13 +102,13 @@ def max_decisions(rules: Rules) -> int:
     return rules.cards_each * rules.num_players**2 + 1
 
 
-TIENLEN: Final = Game[Rules, ActionTable](
+TIENLEN: Final = GameDefinition[Rules, TienlenActionTable](
     name="tienlen",
     rules_type=Rules,
     presets=NAMED,
     rewards=get_args(Reward),
     columns=COLUMNS,
-    state=State,
+    state=TienlenState,
     kernels=Kernels(
         begin_game=kernels.begin_game,
         begin_round=kernels.begin_round,

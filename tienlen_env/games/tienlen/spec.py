@@ -27,7 +27,7 @@ from tienlen_env.games.common.spec import (
     check_settings,
     num_words,
 )
-from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
+from tienlen_env.games.tienlen.actions import TienlenActionTable, build_action_table
 from tienlen_env.games.tienlen.layout import num_cards_left_bits, num_score_bits, observation_layout
 from tienlen_env.games.tienlen.rules import QUAD, InstantWin, Prices, Rules, Shape
 from tienlen_env.games.tienlen.state import DUTY_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
@@ -224,7 +224,7 @@ def _tables(
     return KernelTables(spec, actions.ravel())
 
 
-def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> None:
+def _fill_special_rules(spec: IntArray, rules: Rules, table: TienlenActionTable) -> None:
     """The settings of instant wins, payments and other ends of a round."""
     spec[PLAY_HAS_EFFECTS] = (
         rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) >= DUTY_SIZE

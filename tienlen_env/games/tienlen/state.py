@@ -138,7 +138,7 @@ def update_play_summary(row: Row, summary: int, event: int) -> None:
         row[summary + 3 * seat + what] |= 1 << (kind * NUM_RANKS + (highest_index(about) >> 2))
 
 
-class State(ClimbingState):
+class TienlenState(ClimbingState):
     """A batch of B games. Every attribute is a live view; writing to it changes the games.
 
     Attributes:

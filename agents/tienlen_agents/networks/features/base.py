@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks.features.general import GeneralInputs
-from tienlen_agents.parallel import HOST, Body, Decisions, Machine, Position
+from tienlen_agents.parallel import HOST, Body, DecisionArrays, GameArrays, Machine
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_indices
@@ -91,7 +91,7 @@ class ReaderSettings(NamedTuple):
     prior_scale: np.float32
 
 
-class Memory(NamedTuple):
+class ReaderScratch(NamedTuple):
     """What the bodies of `ReaderCode` work in: for each of T slots, and for each of N legal actions.
 
     Attributes:
@@ -130,7 +130,7 @@ class ReadArgs(NamedTuple):
     spec: Spec
     actions: ActionFields
     settings: ReaderSettings
-    memory: Memory
+    memory: ReaderScratch
     inputs: Any
 
 
@@ -146,7 +146,7 @@ class ReaderCode(NamedTuple):
         prepare: a body, one item a slot: prepares the memory for the variant.
         state: (W,), a new state of the game's rule-based agent.
         num_aux: K, the number of auxiliary features.
-        score_type: of `Memory.scores`.
+        score_type: of `ReaderScratch.scores`.
         num_values: V.
     """
 
@@ -158,14 +158,14 @@ class ReaderCode(NamedTuple):
     num_values: int = 1
 
     def new_slots(self, machine: Machine) -> tuple[Any, Any, Any]:
-        """The fields of a `Memory` that have a row for each slot."""
+        """The fields of a `ReaderScratch` that have a row for each slot."""
         aux = machine.per_slot(np.zeros(self.num_aux, np.float32))
         return machine.per_slot(self.state()), aux, machine.view(aux, np.uint32)
 
-    def memory(self, machine: Machine, slots: tuple[Any, Any, Any], num_actions: int) -> Memory:
+    def memory(self, machine: Machine, slots: tuple[Any, Any, Any], num_actions: int) -> ReaderScratch:
         """A memory with room for some legal actions."""
         cards, scores = machine.empty(num_actions, np.int64), machine.empty(num_actions, self.score_type)
-        return Memory(*slots, cards, scores, machine.empty((num_actions, self.num_values), np.float32))
+        return ReaderScratch(*slots, cards, scores, machine.empty((num_actions, self.num_values), np.float32))
 
 
 class ComputeArgs(NamedTuple):
@@ -202,7 +202,7 @@ class ComputedCode(NamedTuple):
     """
 
     body: Callable[[AnyRules], Body]
-    new_memory: Callable[[Machine, Position], Any] = lambda machine, position: 0  # needs none
+    new_memory: Callable[[Machine, GameArrays], Any] = lambda machine, position: 0  # needs none
     size: Callable[[AnyRules], int] | None = None
 
     def num_features(self, rules: AnyRules) -> int:
@@ -220,7 +220,7 @@ class Computed:
         self._batch: Any = None  # spec and number of rows that the memory was made for
         self._memory: Any = None
 
-    def __call__(self, position: Position, games: Any, owner: Any = None, ids: Any = None) -> Any:
+    def __call__(self, position: GameArrays, games: Any, owner: Any = None, ids: Any = None) -> Any:
         """What the body writes (see `ComputeArgs`); arrays of the machine."""
         batch = self._batch
         if batch is None or position.spec is not batch[0] or len(position.rows) != batch[1]:
@@ -316,11 +316,15 @@ class Reader:
             CountArgs(rows, games, spec, num_legal),
         )
         end = np.cumsum(num_legal)
-        decisions = Decisions(games, num_legal, end - num_legal, int(end[-1]) if len(end) else 0)
-        return self.read_at(Position(*batch.kernel_arrays), decisions, batch.rules, batch.observation_size)
+        decisions = DecisionArrays(games, num_legal, end - num_legal, int(end[-1]) if len(end) else 0)
+        return self.read_at(GameArrays(*batch.kernel_arrays), decisions, batch.rules, batch.observation_size)
 
     def read_at(
-        self, position: Position, decisions: Decisions, rules: AnyRules, observation_size: int | None = None
+        self,
+        position: GameArrays,
+        decisions: DecisionArrays,
+        rules: AnyRules,
+        observation_size: int | None = None,
     ) -> Inputs:
         """The inputs of n decisions, arrays of the machine.
 
@@ -375,7 +379,7 @@ class ReaderMemory(NamedTuple):
     row: IntArray
     games: IntArray
     settings: ReaderSettings
-    memory: Memory
+    memory: ReaderScratch
     inputs: Inputs
 
 
@@ -521,7 +525,7 @@ class Features:
             self.check_game(batch)
             games = as_indices(games, batch.num_games)
             computed = found.setdefault(batch.rules, Computed(HOST, batch.rules, code))
-            position = Position(*batch.kernel_arrays)
+            position = GameArrays(*batch.kernel_arrays)
             if inputs is None:
                 return computed(position, games)
             legal = batch.select(games).list_legal()

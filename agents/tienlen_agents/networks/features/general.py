@@ -26,7 +26,7 @@ from tienlen_env.games.common.game import AnyRules, Layout
 DROPPED: Final = -1  # a column of a variant that the general inputs do not have
 
 
-class Columns:
+class ColumnMap:
     """Where each column of a variant's inputs is among the general ones.
 
     Args:
@@ -58,8 +58,8 @@ def pick_columns(weights: Float32Array, index: IntArray, out: Float32Array) -> N
     """Write the columns of a variant of a layer's weights.
 
     Args:
-        weights: float32 (m, `Columns.size`), of general inputs.
-        index: int64 (k,), see `Columns`.
+        weights: float32 (m, `ColumnMap.size`), of general inputs.
+        index: int64 (k,), see `ColumnMap`.
         out: float32 (m, k), written; 0 in dropped columns.
     """
     for i in range(out.shape[0]):
@@ -154,10 +154,10 @@ class GeneralInputs:
     num_action_inputs: int
     num_players: int
     num_rule_inputs: int
-    state_columns: Callable[[AnyRules], Columns]
-    action_columns: Callable[[AnyRules], Columns]
-    privileged_columns: Callable[[AnyRules], Columns]
-    outcome_columns: Callable[[AnyRules], Columns]
+    state_columns: Callable[[AnyRules], ColumnMap]
+    action_columns: Callable[[AnyRules], ColumnMap]
+    privileged_columns: Callable[[AnyRules], ColumnMap]
+    outcome_columns: Callable[[AnyRules], ColumnMap]
     rule_inputs: Callable[[AnyRules, str], ByteArray]
     num_rule_inputs_before: tuple[int, ...] = ()
     unseen_cards: Callable[[ByteArray], ByteArray] | None = None

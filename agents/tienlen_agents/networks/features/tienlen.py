@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.endgame import Solver, can_solve, solve
+from tienlen_agents.endgame import EndgameSolver, can_solve, solve
 from tienlen_agents.networks.features.base import (
     ONE,
     ComputeArgs,
@@ -36,7 +36,7 @@ from tienlen_agents.networks.features.tienlen_general import (
     general_inputs,
     num_summary_bits,
 )
-from tienlen_agents.parallel import Machine, Position
+from tienlen_agents.parallel import GameArrays, Machine
 from tienlen_agents.rule_based.heuristic import decide, parameters, playout, splits
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
@@ -210,7 +210,7 @@ class HandMemory(NamedTuple):
     num_plays: Any
 
 
-def new_hand_memory(machine: Machine, position: Position) -> HandMemory:
+def new_hand_memory(machine: Machine, position: GameArrays) -> HandMemory:
     """The memory of `hidden_item` for a batch."""
     workspaces = machine.per_slot(decide.new_workspace())
     machine.launch(set_any_hand, machine.num_slots, decide.RulesArgs(workspaces, position.spec))
@@ -293,7 +293,7 @@ def winning_actions(rules: AnyRules) -> WinningActionsFn:
     payments. The function raises ValueError for games out of range or over, or inputs of another number of
     decisions, and WrongGameError.
     """
-    solver = Solver(rules) if can_solve(rules) else None
+    solver = EndgameSolver(rules) if can_solve(rules) else None
 
     def compute(batch: Batch, games: IntArray, inputs: Inputs) -> ByteArray:
         FEATURES.check_game(batch)

@@ -14,7 +14,7 @@ from typing import Final, get_args
 import numpy as np
 
 from tienlen_agents.networks.features.general import (
-    Columns,
+    ColumnMap,
     GeneralInputs,
     columns_by_name,
     first_of_each_axis,
@@ -80,7 +80,7 @@ def _rules_of(rules: AnyRules) -> Rules:
     return rules
 
 
-def state_columns(rules: AnyRules, layout: Layout) -> Columns:
+def state_columns(rules: AnyRules, layout: Layout) -> ColumnMap:
     """See `GeneralInputs.state_columns`.
 
     Args:
@@ -95,30 +95,30 @@ def state_columns(rules: AnyRules, layout: Layout) -> Columns:
             layout.size + _SUMMARY + np.arange(NUM_CARDS),
         ]
     )
-    return Columns(index, layout.size + _SUMMARY + NUM_CARDS)
+    return ColumnMap(index, layout.size + _SUMMARY + NUM_CARDS)
 
 
 @cache
-def action_columns(rules: AnyRules) -> Columns:
+def action_columns(rules: AnyRules) -> ColumnMap:
     """See `GeneralInputs.action_columns`."""
     size = NUM_ACTION_INPUTS if _rules_of(rules).suits_bind else NUM_ACTION_INPUTS - 4
-    return Columns(np.arange(size), NUM_ACTION_INPUTS)
+    return ColumnMap(np.arange(size), NUM_ACTION_INPUTS)
 
 
 @cache
-def privileged_columns(rules: AnyRules) -> Columns:
+def privileged_columns(rules: AnyRules) -> ColumnMap:
     """See `GeneralInputs.privileged_columns`."""
     num, most, num_hands = rules.num_players, MAX_PLAYERS, (MAX_PLAYERS - 1) * NUM_CARDS
     hands = first_of_each_axis((num - 1, NUM_CARDS), (most - 1, NUM_CARDS), 0)
     plays = first_of_each_axis((num, MOST_PLAYS), (most, MOST_PLAYS), num_hands)
-    return Columns(np.concatenate([hands, plays]), num_hands + most * MOST_PLAYS)
+    return ColumnMap(np.concatenate([hands, plays]), num_hands + most * MOST_PLAYS)
 
 
 @cache
-def outcome_columns(rules: AnyRules) -> Columns:
+def outcome_columns(rules: AnyRules) -> ColumnMap:
     """See `GeneralInputs.outcome_columns`."""
     num, most = rules.num_players, MAX_PLAYERS
-    return Columns(first_of_each_axis((num, num), (most, most), 0), most**2)
+    return ColumnMap(first_of_each_axis((num, num), (most, most), 0), most**2)
 
 
 def _one_of(value: object, words: Sequence[object]) -> list[bool]:

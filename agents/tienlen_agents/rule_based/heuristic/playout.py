@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from tienlen_agents.parallel import Machine, Position
+from tienlen_agents.parallel import GameArrays, Machine
 from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
@@ -116,7 +116,7 @@ def line_of_slot(args: PlayoutArgs, slot: int) -> Rollout:
     )  # fmt: skip
 
 
-def new_args(machine: Machine, position: Position) -> PlayoutArgs:
+def new_args(machine: Machine, position: GameArrays) -> PlayoutArgs:
     """Arrays for playouts of a batch."""
     spec = machine.host(position.spec)
     spec[S.NUM_KEPT] = 0  # a playout stores no history

@@ -58,7 +58,7 @@ def build(
     """Build the files of a game, in a process of its own.
 
     Args:
-        game: the name of a registered game, or ``module:Name`` of a `Game`.
+        game: the name of a registered game, or ``module:Name`` of a `GameDefinition`.
         out: the folder, made if it is not there.
         entries: ``module:function`` of a function that takes the game and returns further
             `tienlen_table.engine.entries.Entry`, for example of agents.

@@ -29,7 +29,7 @@ from numba.core import config
 
 from tienlen_env.engine.backends import compiler, overloads, sources
 from tienlen_table.engine import ENVIRONMENT, resolve
-from tienlen_table.engine.entries import Entry, entries_of
+from tienlen_table.engine.entries import EngineEntry, entries_of
 
 TRIPLE: Final = "wasm32-unknown-unknown"
 # What every browser of the last years has: Chrome 91, Firefox 89, Safari 16.4.
@@ -41,7 +41,7 @@ VARIABLE: Final = "WASM_LD"  # names another program
 _LLVM_TYPES: Final = {types.int32: "i32", types.float64: "double"}
 
 
-def compile_entries(entries: Sequence[Entry]) -> bytes:
+def compile_entries(entries: Sequence[EngineEntry]) -> bytes:
     """Compile entries to a WebAssembly module without imports.
 
     Raises:
@@ -78,7 +78,7 @@ def _parse(code: str, target: Any) -> Any:
     return module
 
 
-def _compile(entry: Entry) -> tuple[str, str]:
+def _compile(entry: EngineEntry) -> tuple[str, str]:
     """The name of an entry's compiled function, and LLVM code that contains it and all that it calls."""
     compiler.register(entry.function)
     compiled: Any = njit(
@@ -92,7 +92,7 @@ def _compile(entry: Entry) -> tuple[str, str]:
     return found.fndesc.llvm_func_name, found.library.get_llvm_str()
 
 
-def _wrapper(entry: Entry, name: str) -> str:
+def _wrapper(entry: EngineEntry, name: str) -> str:
     """The exported function: calls Numba's, which returns a status and writes its result to memory.
 
     A kernel raises nothing, so the test of the status is optimised away; if one did, the module would trap.
@@ -141,7 +141,7 @@ def compile_game(game: str, path: str, more: str = "", sources: str = "") -> str
     return digest
 
 
-def sources_digest(entries: Sequence[Entry]) -> str:
+def sources_digest(entries: Sequence[EngineEntry]) -> str:
     """A digest of all that a module is made of: sources of the packages of its functions, and the compilers.
 
     Only what has been imported counts, so that a change of the terminal's screens compiles nothing.

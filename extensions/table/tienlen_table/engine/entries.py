@@ -54,7 +54,7 @@ class Ptr:
     """An address in the module's memory, for the type checker; `view` and `grid` make arrays of it."""
 
 
-class Entry(NamedTuple):
+class EngineEntry(NamedTuple):
     """An exported function.
 
     Attributes:
@@ -122,7 +122,7 @@ def agent_entries(
     choose: Callable[[Spec, ActionFields, Row, Row, Row, Row], int],
     state_size: int = 0,
     write_state: Callable[[Row], None] | None = None,
-) -> list[Entry]:
+) -> list[EngineEntry]:
     """The entries of an agent: its choice, ``NAME``, and ``NAME_size`` and ``NAME_start`` of its state.
 
     Args:
@@ -157,13 +157,13 @@ def agent_entries(
 
     turn = game.columns.turn
     return [
-        Entry(f"{name}_size", size, ()),
-        Entry(f"{name}_start", start, (INTS,)),
-        Entry(name, choice, (INTS, INTS, INTS, INTS, INTS, INTS)),
+        EngineEntry(f"{name}_size", size, ()),
+        EngineEntry(f"{name}_start", start, (INTS,)),
+        EngineEntry(name, choice, (INTS, INTS, INTS, INTS, INTS, INTS)),
     ]
 
 
-def entries_of(game: AnyGame) -> list[Entry]:
+def entries_of(game: AnyGame) -> list[EngineEntry]:
     """The entries of a game's module."""
     kernels, columns = game.kernels, game.columns
     begin_one, _, is_refused_with, _, play_alone = per_game(game)
@@ -348,20 +348,20 @@ def entries_of(game: AnyGame) -> list[Entry]:
 
     table = (INTS, INTS, INTS)
     exported = [
-        Entry("begin", begin, (*table, INTS)),
-        Entry("begin_round", begin_round, (*table, INT)),
-        Entry("play", play, (*table, INT, FLOATS)),
-        Entry("play_cards", play_cards, (*table, INT, INTS, FLOATS)),
-        Entry("step", step, (*table, INT, FLOATS, MASK, BYTES)),
-        Entry("write_mask", write_mask, (INTS, INTS, MASK)),
-        Entry("observe", observe, (*table, INT, BYTES)),
-        Entry("observe_all", observe_all, (*table, BYTES)),
-        Entry("count_legal", count_legal, (INTS, INTS)),
-        Entry("nth_legal", nth_legal, (INTS, INTS, INT)),
-        Entry("choose_legal", choose_legal, (INTS, INTS, DOUBLE)),
-        Entry("list_legal", list_legal, (*table, INTS, INTS)),
-        Entry("action_cards", action_cards, (*table, INT, INTS)),
-        Entry("play_rounds", play_rounds, (*table, INTS, INT, INTS, FLOATS, MASK, BYTES, INTS, INT)),
+        EngineEntry("begin", begin, (*table, INTS)),
+        EngineEntry("begin_round", begin_round, (*table, INT)),
+        EngineEntry("play", play, (*table, INT, FLOATS)),
+        EngineEntry("play_cards", play_cards, (*table, INT, INTS, FLOATS)),
+        EngineEntry("step", step, (*table, INT, FLOATS, MASK, BYTES)),
+        EngineEntry("write_mask", write_mask, (INTS, INTS, MASK)),
+        EngineEntry("observe", observe, (*table, INT, BYTES)),
+        EngineEntry("observe_all", observe_all, (*table, BYTES)),
+        EngineEntry("count_legal", count_legal, (INTS, INTS)),
+        EngineEntry("nth_legal", nth_legal, (INTS, INTS, INT)),
+        EngineEntry("choose_legal", choose_legal, (INTS, INTS, DOUBLE)),
+        EngineEntry("list_legal", list_legal, (*table, INTS, INTS)),
+        EngineEntry("action_cards", action_cards, (*table, INT, INTS)),
+        EngineEntry("play_rounds", play_rounds, (*table, INTS, INT, INTS, FLOATS, MASK, BYTES, INTS, INT)),
     ]
     begin_given = game.begin_hands
     if begin_given is not None:
@@ -375,7 +375,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
                 update_legal(row, spec, actions)
             return int(fault)
 
-        exported.append(Entry("begin_hands", begin_hands, (*table, INTS, INT)))
+        exported.append(EngineEntry("begin_hands", begin_hands, (*table, INTS, INT)))
     if resample is not None:
 
         def resample_hidden(spec_at: Ptr, row_at: Ptr, seat: int, key_at: Ptr) -> int:
@@ -384,5 +384,5 @@ def entries_of(game: AnyGame) -> list[Entry]:
             resample(view(row_at, spec[S.ROW_SIZE]), spec, int(seat), view(key_at, 1)[0])
             return 0
 
-        exported.append(Entry("resample_hidden", resample_hidden, (INTS, INTS, INT, INTS)))
+        exported.append(EngineEntry("resample_hidden", resample_hidden, (INTS, INTS, INT, INTS)))
     return exported

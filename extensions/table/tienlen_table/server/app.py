@@ -42,7 +42,7 @@ from tienlen_table.server.messages import (
     Select,
     read,
 )
-from tienlen_table.server.table import PERSON, Table
+from tienlen_table.server.table import PERSON, ServedTable
 
 RATE: Final = 30.0  # messages a second in the long run
 BURST: Final = 90.0  # messages at once
@@ -244,7 +244,7 @@ class Connection:
         self._socket = socket
         self._hub = hub
         self._join_token = join_token
-        self._table: Table | None = None
+        self._table: ServedTable | None = None
         self._is_known = False
         self._num_errors = 0
         self._rate, self._visitor = Bucket(), visitor

@@ -25,7 +25,7 @@ from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
 from tienlen_table.server.messages import Create, MessageError
 from tienlen_table.server.store import Store
-from tienlen_table.server.table import PERSON, Table
+from tienlen_table.server.table import PERSON, ServedTable
 
 # What a client may seat unless the command line says otherwise: no files and no programs.
 AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")
@@ -103,7 +103,7 @@ class Hub:
         self.store = store
         self.agents = tuple(dict.fromkeys(agents))
         self._executor = ThreadPoolExecutor(_THREADS, "agent")
-        self._live: dict[int, Table] = {}
+        self._live: dict[int, ServedTable] = {}
         self._shared: dict[str, Agent] = {}
         self._networks: dict[str, ShippedNetworks] = {}
         self.labels: dict[str, str] = {}
@@ -191,7 +191,7 @@ class Hub:
         )
         return tokens
 
-    def find(self, token: str) -> tuple[Table, int | None]:
+    def find(self, token: str) -> tuple[ServedTable, int | None]:
         """The game and the seat of a token; the game is read from the store if it is not in memory.
 
         Raises:
@@ -207,7 +207,7 @@ class Hub:
             self._forget()
         return table, seat
 
-    def _read(self, number: int) -> Table:
+    def _read(self, number: int) -> ServedTable:
         stored = self.store.load(number)
         unknown = [name for name in stored.seats if name != PERSON and name not in self.agents]
         if unknown:
@@ -223,9 +223,9 @@ class Hub:
         stand_ins = [name for name in STAND_INS if name in self.agents]
         stand_in = next((a for a in map(self._load, stand_ins) if getattr(a, "plays", game) == game), None)
         adviser = self._adviser(stored.rules)
-        return Table(stored, self.store, names, agents, adviser, self._executor, stand_in)
+        return ServedTable(stored, self.store, names, agents, adviser, self._executor, stand_in)
 
-    def again(self, table: Table, seat: int | None) -> None:
+    def again(self, table: ServedTable, seat: int | None) -> None:
         """Begin another game at a table, with the same seats and links.
 
         Raises:

@@ -16,7 +16,7 @@ from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
-from tienlen_env.single.base import AnyRound, Facts, Play, round_type
+from tienlen_env.single.base import AnyPlay, AnyRound, Facts, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
@@ -50,7 +50,7 @@ class Listener(Protocol):
         """Send a message, at once or a little later, in order."""
 
 
-class Table:
+class ServedTable:
     """A game that is played.
 
     All methods are called in one event loop. Moves are serialised by a lock, agents think in threads.
@@ -273,7 +273,7 @@ class Table:
         if turn != len(session.plays):
             raise MessageError("turn", "the position has changed")
 
-    def _apply(self, move: str | Play) -> None:
+    def _apply(self, move: str | AnyPlay) -> None:
         """Play for the current seat, and store it."""
         session = self.session
         number = len(session.plays)
@@ -480,13 +480,13 @@ class Table:
         self._notices.append(f"{printable(self.names[seat])} {text}")
         del self._notices[:-5]
 
-    def _choose(self, agent: Agent) -> Play:
+    def _choose(self, agent: Agent) -> AnyPlay:
         session = self.session
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
                 self._notice(session.current_seat, notice_of(agent, forfeit))
-        play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
+        play: AnyPlay = session.round.play_of(int(actions[0]), int(cards[0]))
         return play
 
 

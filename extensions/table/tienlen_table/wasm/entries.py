@@ -53,7 +53,7 @@ from tienlen_table.engine.entries import (
     INT,
     INTS,
     WORDS,
-    Entry,
+    EngineEntry,
     Ptr,
     agent_entries,
     grid,
@@ -111,8 +111,8 @@ class NetworkMemory(NamedTuple):
     reader: Any
     weights: inference.Weights
     belief: inference.BeliefWeights
-    workspace: inference.Workspace
-    belief_workspace: inference.Workspace
+    workspace: inference.ForwardWorkspace
+    belief_workspace: inference.ForwardWorkspace
     states: Float32Array
     outputs: Float32Array
     logits: Float32Array
@@ -181,7 +181,7 @@ def new_network_memory(
     return read, memory
 
 
-def entries_of(game: AnyGame) -> list[Entry]:
+def entries_of(game: AnyGame) -> list[EngineEntry]:
     """The entries of all agents that play a game."""
     rules = next(iter(game.presets.values()))
     entries = [entry for agent in rule_agents(game) for entry in rule_entries(game, agent)]
@@ -200,7 +200,7 @@ def rule_agents(game: AnyGame) -> list[RuleAgent]:
     ]
 
 
-def rule_entries(game: AnyGame, agent: RuleAgent) -> list[Entry]:
+def rule_entries(game: AnyGame, agent: RuleAgent) -> list[EngineEntry]:
     """The choice of a rule-based agent; its weights are constants of the compiled code."""
     prepare, choose, constants = agent._prepare, agent._choose, agent.state
     if constants.dtype != np.int64:  # nothing but weights
@@ -226,7 +226,7 @@ def rule_entries(game: AnyGame, agent: RuleAgent) -> list[Entry]:
     return agent_entries(game, agent.name, choice, len(constants), write_state if num_weights else None)
 
 
-def card_entries(game: AnyGame) -> list[Entry]:
+def card_entries(game: AnyGame) -> list[EngineEntry]:
     """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
     if not game.has_card_choice:
         return []
@@ -296,13 +296,13 @@ def card_entries(game: AnyGame) -> list[Entry]:
 
     table = (INTS, INTS, INTS)
     entries = [
-        Entry("find_action", try_actions if find is None else find_action, (*table, INTS)),
-        Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
+        EngineEntry("find_action", try_actions if find is None else find_action, (*table, INTS)),
+        EngineEntry("extensions", extensions, (*table, INTS, INTS, INTS)),
     ]
-    return entries if reason is None else [*entries, Entry("refusal", refusal, (*table, INT, INTS))]
+    return entries if reason is None else [*entries, EngineEntry("refusal", refusal, (*table, INT, INTS))]
 
 
-def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[Entry]:
+def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[EngineEntry]:
     """``search`` and ``evaluate``."""
     spec_size, fields = sizes_of(game)
     list_legal = game.kernels.legal.list_legal
@@ -370,12 +370,12 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
 
     table = (INTS, INTS, INTS)
     return [
-        Entry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INTS)),
-        Entry("evaluate", evaluate, (*table, INTS, INT, INTS)),
+        EngineEntry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INTS)),
+        EngineEntry("evaluate", evaluate, (*table, INTS, INT, INTS)),
     ]
 
 
-def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMemory) -> list[Entry]:
+def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMemory) -> list[EngineEntry]:
     """``network``, and what reads the weights of a file."""
     spec_size, fields = sizes_of(game)
     forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
@@ -449,11 +449,11 @@ def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMe
         return 0
 
     return [
-        Entry("network", network, (INTS, INTS, INTS, INTS)),
-        Entry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
-        Entry("pick_columns", pick_columns_, (FLOATS, INT, INT, INTS, INT, FLOATS)),
-        Entry("add_rule_inputs", add_rule_inputs_, (FLOATS, INT, INT, BYTES, INT, FLOATS)),
-        Entry("widen", widen, (HALVES, WORDS, INT)),
+        EngineEntry("network", network, (INTS, INTS, INTS, INTS)),
+        EngineEntry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
+        EngineEntry("pick_columns", pick_columns_, (FLOATS, INT, INT, INTS, INT, FLOATS)),
+        EngineEntry("add_rule_inputs", add_rule_inputs_, (FLOATS, INT, INT, BYTES, INT, FLOATS)),
+        EngineEntry("widen", widen, (HALVES, WORDS, INT)),
     ]
 
 

@@ -35,7 +35,7 @@ from tienlen_env.games.registry import get_rules, variants_of
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
 from tienlen_table.engine import build, tables_of
 from tienlen_table.engine.compile import VARIABLE, LinkError, link
-from tienlen_table.engine.entries import DOUBLE, Entry, digest
+from tienlen_table.engine.entries import DOUBLE, EngineEntry, digest
 
 __all__ = ["built"]
 
@@ -408,10 +408,10 @@ def test_a_missing_linker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         link(b"", [])
 
 
-def bad_entries(game: AnyGame) -> list[Entry]:
+def bad_entries(game: AnyGame) -> list[EngineEntry]:
     """An entry that calls the C library, which a module does not have."""
 
     def sine(x):  # type: ignore[no-untyped-def]
         return int(100 * math.sin(x))
 
-    return [Entry("sine", sine, (DOUBLE,))]
+    return [EngineEntry("sine", sine, (DOUBLE,))]

@@ -55,7 +55,7 @@ from tienlen_table.server.app import Bucket, Guard, ImpatientProtocol, make_app
 from tienlen_table.server.hub import Hub
 from tienlen_table.server.messages import Create, MessageError
 from tienlen_table.server.store import Store, StoreError
-from tienlen_table.server.table import Table, selection, with_hands
+from tienlen_table.server.table import ServedTable, selection, with_hands
 
 PROGRAM = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
 CARD = re.compile("|".join([*CARD_TEXT, r"\*[12]"]))
@@ -80,7 +80,7 @@ def hub() -> Iterator[Hub]:
 class Ear:
     """A listener that reads every byte as soon as it is sent."""
 
-    def __init__(self, table: Table, seat: int | None, name: str = "") -> None:
+    def __init__(self, table: ServedTable, seat: int | None, name: str = "") -> None:
         self.table, self.seat, self.num_events, self.name = table, seat, 0, name
         self.num_messages = 0
 
@@ -384,7 +384,7 @@ def test_a_best_response_sits_at_the_table(tmp_path: Path) -> None:
 def play_a_round(hub: Hub, rules: str, seats: tuple[str, ...]) -> None:
     """A person, who plays the last legal play each time, and agents play to the end of a round."""
 
-    async def play() -> Table:
+    async def play() -> ServedTable:
         tokens = hub.create(Create(rules, seats, False, 0))
         table, seat = hub.find(tokens[0][0])
         ear = Ear(table, seat)

@@ -16,14 +16,14 @@ from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.single.game import Game
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 
 HANDS = "thirteens/1 thirteens p3 j2 hands=Kc2d/Ac9h/3c*1 lead=0 : Kc Ac 3c 9h *1 2d = 3 4 -3"
 MANUAL = "thirteens/1 thirteens_manual p3 j0 hands=Kc6d/Ac5d/5c2h lead=0 : Kc Ac 5c K 5d 2h 6d 6+5+2 = 4 4 3"
 ASIDE = "thirteens/1 thirteens_dummy p3 j1 hands=3s/5s/7s dummy=Kh aside=2d lead=1 :"
 
 
-def finish(deal: Deal | Game, seed: int = 0) -> None:
+def finish(deal: ThirteensRound | Game, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     while not deal.is_over:
         plays = deal.legal_plays()
@@ -31,38 +31,43 @@ def finish(deal: Deal | Game, seed: int = 0) -> None:
 
 
 def test_format_of_a_key_deal() -> None:
-    assert Deal("thirteens", key=255).record() == "thirteens/1 thirteens p4 j1 key=00000000000000ff.0 :"
+    assert (
+        ThirteensRound("thirteens", key=255).record()
+        == "thirteens/1 thirteens p4 j1 key=00000000000000ff.0 :"
+    )
     rules = ThirteensRules(num_players=6, jokers=0)
-    line = Deal(rules, key=-1, round_index=3, leader=5).record()
+    line = ThirteensRound(rules, key=-1, round_index=3, leader=5).record()
     assert line == "thirteens/1 thirteens p6 j0 key=ffffffffffffffff.3 lead=5 :"
 
 
 def test_format_of_given_hands() -> None:
-    deal = Deal.from_hands(ThirteensRules(num_players=3, jokers=2), ["Kc 2d", "Ac 9h", "3c *1"], leader=0)
+    deal = ThirteensRound.from_hands(
+        ThirteensRules(num_players=3, jokers=2), ["Kc 2d", "Ac 9h", "3c *1"], leader=0
+    )
     for text in ("Kc", "Ac", "3c", "9h", "*1", "2d"):
         deal.play(text)
     assert deal.record() == HANDS
     assert deal.places == (1, 0, 2)
-    deal = Deal.from_hands(
+    deal = ThirteensRound.from_hands(
         "thirteens_dummy", ["3s", "5s", "7s"], dummy="Kh", remainder="2d", starter="2d", leader=1
     )
     assert deal.record() == ASIDE
-    several = Deal.from_hands(
+    several = ThirteensRound.from_hands(
         ThirteensRules(num_players=5, jokers=1),
         ["3s", "5s", "7s", "9s", "Js"],
         remainder="3h Kd *1",
         starter="Kd",
     )
     assert "aside=Kd3h*1 " in several.record()
-    assert Deal.from_record(several.record()).record() == several.record()
+    assert ThirteensRound.from_record(several.record()).record() == several.record()
 
 
 @pytest.mark.parametrize("line", [HANDS, MANUAL, ASIDE])
 def test_records_read_back(line: str) -> None:
-    deal = Deal.from_record(line)
+    deal = ThirteensRound.from_record(line)
     assert deal.record() == line
     assert NOTATION.format(NOTATION.parse(line)) == line
-    assert Deal.from_record("  ".join(line.split(" ")) + " \n").record() == line
+    assert ThirteensRound.from_record("  ".join(line.split(" ")) + " \n").record() == line
 
 
 def test_what_a_record_says() -> None:
@@ -93,9 +98,9 @@ def test_melds_have_no_blanks() -> None:
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
 def test_whole_deals_read_back(rules: ThirteensRules) -> None:
-    deal = Deal(rules, key=5)
+    deal = ThirteensRound(rules, key=5)
     finish(deal)
-    again = Deal.from_record(deal.record())
+    again = ThirteensRound.from_record(deal.record())
     assert (again.rules, again.scores, again.places) == (rules, deal.scores, deal.places)
     # The same plays in a batch of one.
     batch = Batch(rules, 1)
@@ -107,9 +112,9 @@ def test_whole_deals_read_back(rules: ThirteensRules) -> None:
 
 def test_custom_rules_are_a_digest() -> None:
     rules = ThirteensRules(target=0, aside_jokers=False)
-    line = Deal(rules, key=1).record()
+    line = ThirteensRound(rules, key=1).record()
     assert line == f"thirteens/1 #{rules.digest()} p4 j1 key=0000000000000001.0 :"
-    assert Deal.from_record(line, rules).rules == rules
+    assert ThirteensRound.from_record(line, rules).rules == rules
 
 
 @pytest.mark.parametrize(
@@ -144,13 +149,13 @@ def test_custom_rules_are_a_digest() -> None:
 )
 def test_errors_say_where(line: str, column: int, message: str) -> None:
     with pytest.raises(NotationError) as caught:
-        Deal.from_record(line)
+        ThirteensRound.from_record(line)
     assert message in str(caught.value)
     assert caught.value.column == column
 
 
 def test_a_refused_play_names_the_clause_and_changes_nothing() -> None:
-    deal = Deal.from_record(HANDS.partition(" : ")[0] + " : Kc")
+    deal = ThirteensRound.from_record(HANDS.partition(" : ")[0] + " : Kc")
     line = deal.record()
     with pytest.raises(IllegalPlayError, match=r"9h refused: clubs were led .* 8\.5 \(seat 1; trick: Kc"):
         deal.play("9h")
@@ -167,15 +172,15 @@ def test_a_refused_play_names_the_clause_and_changes_nothing() -> None:
 
 def test_deals_that_cannot_be() -> None:
     with pytest.raises(RulesError, match=r"expected one of thirteens, .*or rules of 'thirteens'"):
-        Deal("cardgames")
+        ThirteensRound("cardgames")
     with pytest.raises(ValueError, match="64 bits"):
-        Deal(key=2**64)
+        ThirteensRound(key=2**64)
     with pytest.raises(ValueError, match="a seat"):
-        Deal(leader=4)
+        ThirteensRound(leader=4)
     with pytest.raises(ValueError, match="seat 4"):
-        Deal().hand(4)
+        ThirteensRound().hand(4)
     with pytest.raises(TienLenError):
-        Deal.from_hands("thirteens", ["3s", "4s", "3s"])
+        ThirteensRound.from_hands("thirteens", ["3s", "4s", "3s"])
 
 
 def test_a_game_is_one_line_a_deal_and_the_same_as_in_a_batch() -> None:

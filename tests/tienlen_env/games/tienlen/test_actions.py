@@ -16,7 +16,7 @@ from tests.oracles.oracle import Oracle, combos_of_hand, is_suited, shape_of
 from tests.plays import mask_of
 from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common import cards as C
-from tienlen_env.games.tienlen.actions import PASS, ActionTable, build_action_table, kind_name
+from tienlen_env.games.tienlen.actions import PASS, TienlenActionTable, build_action_table, kind_name
 from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.games.tienlen.rules import (
     CARDGAMES,
@@ -159,7 +159,7 @@ def test_table_is_built_once_a_variant() -> None:
 # ---------------------------------------------------------------- classify
 
 
-def random_combo(rng: random.Random, table: ActionTable, shape: Shape) -> set[int]:
+def random_combo(rng: random.Random, table: TienlenActionTable, shape: Shape) -> set[int]:
     """A random combination of a shape, in any suits."""
     highest = 12 if shape.length == 1 or table.rules.twos_allowed(shape.width) else 11
     low = rng.randint(0, highest - shape.length + 1)

@@ -10,7 +10,7 @@ import pytest
 
 import tienlen_agents
 from tests.tienlen_env.games.tienlen.test_engine_oracle import DECKS
-from tienlen_agents.endgame import Solver, open_endings
+from tienlen_agents.endgame import EndgameSolver, open_endings
 from tienlen_agents.networks.features.tienlen_general import general_inputs
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.rule_based.heuristic.decide import public_view
@@ -197,7 +197,7 @@ def test_1_16_where_all_cards_are_dealt_the_other_hand_is_known() -> None:
     games, rows = open_endings(View(batch))
     assert games.tolist() == list(range(15))
     assert np.array_equal(rows[:, :2], batch.state.hands)
-    value = Solver(rules).solve(rows).value
+    value = EndgameSolver(rules).solve(rows).value
     for game in range(15):
         assert value[game] == best_of(Round.from_hands(rules, batch.state.hands[game].tolist()))
 

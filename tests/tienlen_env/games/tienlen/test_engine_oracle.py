@@ -19,7 +19,7 @@ from tests.rare_deals import choose, rare_hands
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards
-from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
+from tienlen_env.games.tienlen.actions import TienlenActionTable, build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules, deck_of
 from tienlen_env.single.tienlen import Cards as CardSet, Round
 
@@ -99,7 +99,7 @@ class Pairs:
             for scheme in REWARDS
         ]
         self.batch = self.batches[0]
-        self.table: ActionTable = self.batch.action_table
+        self.table: TienlenActionTable = self.batch.action_table
         self.is_match = episode == "game"
         self.known: dict[Cards, tuple[int, int]] = {PASS: (0, 0)}
 

@@ -13,7 +13,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PRESETS
 from tienlen_env.single.game import Game
-from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Round
 
 HANDS = "tienlen/1 cardgames p2 hands=3s4s9h/5s6sKd lead=0 : 3s 6s - 5s - Kd = 1 0"
@@ -198,7 +198,11 @@ def test_foicica_games_have_no_leader_in_their_records() -> None:
 def test_records_of_another_game_and_mutated_ones_are_notation_errors() -> None:
     """Whatever becomes of a record: it is read, or refused as a record."""
     rng = random.Random(1)
-    records = [Round("cardgames", 1).record(), Deal("thirteens", 1).record(), Round("north", 2).record()]
+    records = [
+        Round("cardgames", 1).record(),
+        ThirteensRound("thirteens", 1).record(),
+        Round("north", 2).record(),
+    ]
     words = [word for record in records for word in record.split()] + [
         "p3",
         "p4j1",
@@ -208,7 +212,7 @@ def test_records_of_another_game_and_mutated_ones_are_notation_errors() -> None:
         "-",
         "",
     ]
-    read = [Round.from_record, Deal.from_record, Game.from_record]
+    read = [Round.from_record, ThirteensRound.from_record, Game.from_record]
     given = [None, CARDGAMES, PRESETS["north"], get_rules("thirteens")]
     num_refused = 0
     for _ in range(3000):
