@@ -56,14 +56,16 @@ LIMIT = 300  # seconds of a command
 
 
 def every() -> list[str]:
-    """The names of all commands."""
+    """The names of all commands, in the order in which they run."""
     from tienlen_train import cli
 
-    return [
+    names = [
         f"{name} {command}".strip()
         for name, entry in cli.all_commands().items()
         for command in (entry.commands if isinstance(entry, cli.Group) else [""])
     ]
+    order = list(WORK)  # one command reads what another one has written
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
 
 
 def work(words: list[str], out: IO[bytes], err: IO[bytes]) -> int:
