@@ -47,6 +47,7 @@ from tienlen_suite.table import AGENT, Suite, SuiteTable, Track
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
 THRESHOLD: Final = 0.3  # of the share of regrets
+MIN_SECRET_BYTES: Final = 16  # `tienlen suite new-seed` writes 32
 JUDGED: Final = Path(__file__).parent
 JUDGEMENT: Final = Judgement(
     decisions=1000, worlds=200, player="champion:file=tienlen-general-v4,worlds=0", seed=43
@@ -80,8 +81,15 @@ def held_out_digest(secret: bytes | None) -> str:
 
 
 def read_secret(file: str | None) -> bytes | None:
-    """The secret in a file, if there is one."""
-    return None if file is None else Path(file).read_bytes()
+    """The secret in a file, if there is one.
+
+    Raises:
+        ValueError: it has few bytes, so that others may guess the deals.
+    """
+    secret = None if file is None else Path(file).read_bytes()
+    if secret is not None and len(secret) < MIN_SECRET_BYTES:
+        raise ValueError(f"{file}: a secret of {len(secret)} bytes: expected {MIN_SECRET_BYTES} or more")
+    return secret
 
 
 def panel_agents(suite: Suite, names: Sequence[str]) -> list[Agent]:

@@ -157,7 +157,7 @@ def read_packet(folder: Path) -> Packet:
         PacketError: a file is missing, too large, damaged, or holds something else.
         OSError: it cannot be read.
     """
-    values = _read(folder / PACKET, VALUES)
+    values = read_values(folder)
     said = values.pop("digest")
     run = _read(folder / RUN, RUN_VALUES)
     contents: dict[str, bytes] = {}
@@ -173,6 +173,16 @@ def read_packet(folder: Path) -> Packet:
     if packet.digest != said:
         raise PacketError(f"{PACKET}: it does not match its digest")
     return packet
+
+
+def read_values(folder: Path) -> dict[str, Any]:
+    """The values of a packet with its digest: their types are checked, nothing else.
+
+    Raises:
+        PacketError: the file is missing, too large, damaged, or holds something else.
+        OSError: it cannot be read.
+    """
+    return _read(folder / PACKET, VALUES)
 
 
 def _json(values: Mapping[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ from tienlen_agents.arena.chunk import play_chunk
 from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult, failed_agents
 from tienlen_agents.arena.run import CHUNKS_FILE, Progress, play_match_ups
-from tienlen_agents.arena.store import file_digests, stored_seed_key
+from tienlen_agents.arena.store import ArenaRunError, file_digests, stored_seed_key
 from tienlen_agents.command import code_digest, versions
 from tienlen_agents.executors import Executor
 from tienlen_agents.external.seeds import seed_key_of, set_seed_key
@@ -41,6 +41,7 @@ from tienlen_suite.checking import (
     tree_of,
 )
 from tienlen_suite.packet import (
+    PACKET,
     SCHEMA,
     Declaration,
     Packet,
@@ -48,6 +49,7 @@ from tienlen_suite.packet import (
     check_declaration,
     checksums,
     read_packet,
+    read_values,
 )
 from tienlen_suite.table import AGENT, Suite, SuiteTable, Track
 
@@ -97,7 +99,8 @@ def run(
     Raises:
         ValueError: an agent that cannot play the track or forfeits too many seats of rounds, an understated
             class of budget, an option.
-        ArenaRunError: the folder holds another run.
+        ArenaRunError: the folder holds another run, or the packet of one.
+        PacketError: it holds a packet that is damaged.
         MissingExtraError: the track's ratings need a package that is not installed.
         OSError: it cannot be written.
     """
@@ -105,6 +108,10 @@ def run(
     suite, secret = SUITES[entry.suite], read_secret(entry.secret)
     track = suite.track(entry.track, quick=entry.quick)
     figures.require_ratings(track, quick=entry.quick)
+    task = {"suite": suite.name, "track": track.name, "quick": entry.quick, "agent": agent}
+    task["held_out"] = held_out_digest(secret)
+    if (folder / PACKET).exists() and not task.items() <= read_values(folder).items():
+        raise ArenaRunError(f"{folder} holds the packet of another run: it is kept, start elsewhere (--out)")
     declared = {name: str(getattr(entry, name)) for name in settings_of(Declaration)}
     declared["name"] = entry.name or agent
     check_declaration({"declaration": declared, "agent": agent})
@@ -146,12 +153,8 @@ def run(
     contents |= {name: _lines(result.records) for name, result in results.items()}
     values = {
         "schema": SCHEMA,
-        "suite": suite.name,
         "track_digest": suite.digest(track.name),
-        "track": track.name,
-        "quick": entry.quick,
-        "held_out": held_out_digest(secret),
-        "agent": agent,
+        **task,
         "agent_files": file_digests([agent]),
         **({"seed_key": key} if key else {}),
         "declaration": declared,

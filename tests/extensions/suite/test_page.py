@@ -22,7 +22,7 @@ from tienlen_suite.page import entry_of, leaderboard, ranks, read_entries, write
 def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder, found = tmp_path_factory.mktemp("entries"), {}
     secret = folder / "secret"
-    secret.write_bytes(b"s")
+    secret.write_bytes(b"a secret of the page")
     for track in TINY.tracks:
         for agent in ("heuristic", "greedy"):
             packet = run(agent, tiny(track), folder / f"{track}-{agent}")

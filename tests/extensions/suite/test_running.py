@@ -19,6 +19,7 @@ from tests.extensions.cluster.clusters import running_cluster
 from tests.extensions.suite.suites import TINY, tiny
 from tests.needs import needs_perl
 from tests.strangers import install, notes_of
+from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.executors import Executor
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.settings import ConfigError
@@ -121,6 +122,10 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     packet = run("greedy", entry, tmp_path / "stopped")
     monkeypatch.undo()
     assert packet.digest == run("greedy", entry, tmp_path / "again").digest
+    for agent, other in (("random", entry), ("greedy", tiny("B"))):
+        with pytest.raises(ArenaRunError, match="holds the packet of another run: it is kept"):
+            run(agent, other, tmp_path / "stopped")
+    assert read_packet(tmp_path / "stopped").digest == packet.digest
     assert check(tmp_path / "stopped").rounds == 64
 
 
@@ -165,6 +170,9 @@ def test_what_cannot_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         run("greedy", tiny("A", budget=2.0), tmp_path)
     with pytest.raises(ValueError, match="track 'Z'"):
         run("greedy", tiny("Z"), tmp_path)
+    (tmp_path / "secret").write_bytes(b"")
+    with pytest.raises(ValueError, match="secret: a secret of 0 bytes: expected 16 or more"):
+        run("greedy", tiny("A", secret=str(tmp_path / "secret")), tmp_path)
     with pytest.raises(ConfigError, match="attempts"):
         Declaration(attempts=0)
     weights = (("reference/cardgames-1234.safetensors", "0" * 64),)
@@ -295,7 +303,7 @@ def test_knowing_the_deals_by_heart_gains_nothing_in_held_out_ones(
     tmp_path: Path, agents: Callable[[str, type], None]
 ) -> None:
     agents("heart", ByHeart)
-    (tmp_path / "secret").write_bytes(b"not known")
+    (tmp_path / "secret").write_bytes(b"known to nobody else")
     public = run("heart", tiny("A"), tmp_path / "public")
     held_out = run("heart", tiny("A", secret=str(tmp_path / "secret")), tmp_path / "held_out")
     honest = run("heuristic", tiny("A"), tmp_path / "honest")
