@@ -10,6 +10,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import rounds_of
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.single.base import ROUNDS, AnyPlay, AnyRound, game_of_line, round_type
+from tienlen_env.single.standing import winner_of
 
 
 class Game:
@@ -105,9 +106,10 @@ class Game:
         """
         if not self.is_over:
             return None
-        is_paid = self.num_rounds is not None and has_payments(self.rules)
-        standing = self.balances if is_paid else self._totals
-        return standing.index(max(standing)) if standing.count(max(standing)) == 1 else None
+        is_for_units = self.num_rounds is not None and has_payments(self.rules)
+        totals, units = self._totals, self.balances
+        found = winner_of(totals, totals, units, len(totals), True, is_for_units)
+        return None if found < 0 else found
 
     def end(self) -> None:
         """End a game between two rounds, as its players agree; the round that was dealt is taken away.

@@ -20,6 +20,7 @@ from tienlen_env.games.registry import game_of, get_rules, main_reward
 from tienlen_env.single.base import AnyPlay, AnyRound, Facts, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
+from tienlen_env.single.standing import winner_of
 
 
 class Session:
@@ -147,7 +148,8 @@ class Session:
         if isinstance(self.game, Game):
             return self.game.winner
         places = self.game.places
-        return places.index(0) if places.count(0) == 1 else None
+        found = winner_of(places, places, places, len(places), False, False)
+        return None if found < 0 else found
 
     def agent_view(self) -> View:
         """The current decision, for `Agent.act`."""

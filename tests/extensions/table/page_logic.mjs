@@ -75,7 +75,7 @@ const stub = {
     onLoad({ filter: /.*/, namespace: "stub" }, () => ({ contents: client, resolveDir: engine }));
   },
 };
-const entry = ["shown", "press", "writer", "progress", "local", "judge", "model"]
+const entry = ["shown", "press", "writer", "progress", "local", "judge", "model", "machine"]
   .map((name) => `export * from "${web}/src/${name}.ts";`)
   .join("\n");
 await build({
@@ -93,8 +93,8 @@ const page = await import(bundle);
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const until = async (isSo) => {
   for (let i = 0; !isSo(); i++) {
-    if (i > 400) throw new Error(`it does not come: ${isSo}`);
-    await pause(5);
+    if (i > 2000) throw new Error(`it does not come: ${isSo}`);
+    await pause(1);
   }
 };
 const gameOf = (config = {}, more = {}) => ({
@@ -290,6 +290,49 @@ const checks = {
     assert.equal(found.filter(({ isChecked }) => isChecked).length, 8);
   },
 };
+
+/** An evening at a table, by the numbers in `draws`: what the table shows after each event. */
+async function evening({ rules, seats, whole_game, num_rounds, key, draws }) {
+  const config = { rules, seats, whole_game, num_rounds };
+  const start = { ...gameOf().rounds[0], rules, num_players: seats.length, key };
+  const host = new page.LocalHost(gameOf(config, { rounds: [start] }), null);
+  const views = [];
+  for (const draw of draws) {
+    await until(
+      () => host.view && (host.view.current_seat === 0 || host.view.waiting || host.view.result !== null),
+    );
+    const { events, turn, waiting, can_undo, legal, hand, result, round } = host.view;
+    const over = result && { scores: result.scores, winner: result.winner };
+    const balances = host.view.balances ?? null;
+    views.push({ events, turn, waiting, can_undo, legal, hand, round, result: over, balances });
+    if (result || (can_undo && draw % 5 === 0)) await host.undo();
+    else if (waiting && draw % 5 === 1) await host.end();
+    else if (waiting) await host.next();
+    else await host.play(legal[draw % legal.length]);
+  }
+  host.close();
+  return views;
+}
+
+/** What the state machine says of events, and its numbers after each. */
+async function events({ given, plays, events: list }) {
+  const machine = await page.Machine.load();
+  machine.look(given, plays);
+  return list.map(([name, seat, number]) => [
+    machine.react(name, seat, number),
+    [...machine.numbers].map(Number),
+  ]);
+}
+
+const { evenings = [], tables = [] } = JSON.parse(fs.readFileSync(0, "utf8"));
+if (evenings.length || tables.length) {
+  const found = { evenings: [], tables: [] };
+  for (const one of evenings) found.evenings.push(await evening(one));
+  for (const one of tables) found.tables.push(await events(one));
+  fs.rmSync(out, { recursive: true });
+  process.stdout.write(JSON.stringify(found), () => process.exit(0));
+  await new Promise(() => {});
+}
 
 const found = {};
 for (const [name, check] of Object.entries(checks)) {

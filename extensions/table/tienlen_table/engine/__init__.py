@@ -76,12 +76,7 @@ def build(
     out.mkdir(parents=True, exist_ok=True)
     found = resolve(game)
     path = out / f"{found.name}.wasm"
-    environment = {**os.environ, **ENVIRONMENT}
-    environment["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)
-    command = [sys.executable, "-c", _COMPILE, game, str(path), entries, _sources_of(path)]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as compiler:
+    with start_compiler("compile_game", game, str(path), entries, sources_of(path)) as compiler:
         try:
             tables = tables_of(found, **settings)
             if more is not None:
@@ -89,11 +84,9 @@ def build(
         except BaseException:
             compiler.kill()
             raise
-        sources, errors = compiler.communicate()
-    if compiler.returncode:
-        raise RuntimeError(f"{found.name}: no WebAssembly could be built of it\n{errors[-4000:]}")
+        sources = finish(compiler, found.name)
     shutil.copyfile(JAVASCRIPT, out / JAVASCRIPT.name)
-    tables["module"] = {"sources": sources.strip(), "sha256": _sha256(path)}
+    tables["module"] = {"sources": sources, "sha256": _sha256(path)}
     text = json.dumps(tables, separators=(",", ":"))
     path.with_suffix(".json").write_text(text, encoding="utf-8")
     return path
@@ -103,7 +96,54 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _sources_of(path: Path) -> str:
+def build_functions(name: str, entries: str, tables: dict[str, Any], out: Path) -> Path:
+    """Build ``NAME.wasm`` and ``NAME.json`` of entries that belong to no game.
+
+    Args:
+        name: of the files.
+        entries: ``module:function`` of a function that returns them.
+        tables: what JavaScript must know of them.
+        out: the folder.
+
+    Returns:
+        The path of the module.
+
+    Raises:
+        RuntimeError: see `build`.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{name}.wasm"
+    with start_compiler("compile_functions", entries, str(path), sources_of(path)) as compiler:
+        sources = finish(compiler, name)
+    module = {"sources": sources, "sha256": _sha256(path)}
+    text = json.dumps({**tables, "module": module}, separators=(",", ":"))
+    path.with_suffix(".json").write_text(text, encoding="utf-8")
+    return path
+
+
+def start_compiler(function: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a function of `tienlen_table.engine.compile` in a process of its own."""
+    environment = {**os.environ, **ENVIRONMENT}
+    environment["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)
+    command = [sys.executable, "-c", _COMPILE, function, *arguments]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(compiler: subprocess.Popen[str], name: str) -> str:
+    """What the function has returned.
+
+    Raises:
+        RuntimeError: it has failed.
+    """
+    found, errors = compiler.communicate()
+    if compiler.returncode:
+        raise RuntimeError(f"{name}: no WebAssembly could be built of it\n{errors[-4000:]}")
+    return found.strip()
+
+
+def sources_of(path: Path) -> str:
     """The digest of the sources of a module that is there and whole; else nothing."""
     try:
         found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["module"]
@@ -114,8 +154,8 @@ def _sources_of(path: Path) -> str:
 
 _COMPILE: Final = """
 import sys
-from tienlen_table.engine.compile import compile_game
-print(compile_game(*sys.argv[1:]))
+from tienlen_table.engine import compile
+print(getattr(compile, sys.argv[1])(*sys.argv[2:]))
 """
 
 

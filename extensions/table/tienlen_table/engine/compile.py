@@ -135,6 +135,17 @@ def compile_game(game: str, path: str, more: str = "", sources: str = "") -> str
     if more:
         module, _, name = more.partition(":")
         entries += getattr(importlib.import_module(module), name)(found)
+    return write_module(entries, path, sources)
+
+
+def compile_functions(entries: str, path: str, sources: str = "") -> str:
+    """As `compile_game`, of entries that belong to no game: those that ``module:function`` returns."""
+    module, _, name = entries.partition(":")
+    return write_module(getattr(importlib.import_module(module), name)(), path, sources)
+
+
+def write_module(entries: Sequence[EngineEntry], path: str, sources: str) -> str:
+    """Compile entries, unless the file is there and made of `sources`; returns their digest."""
     digest = sources_digest(entries)
     if digest != sources:
         Path(path).write_bytes(compile_entries(entries))

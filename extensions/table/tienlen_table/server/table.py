@@ -20,6 +20,8 @@ from tienlen_env.single.base import AnyPlay, AnyRound, Facts, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
+from tienlen_table import machine
+from tienlen_table.machine import TableEvent, TablePlayer, TableRefusal
 from tienlen_table.server.messages import MessageError
 from tienlen_table.server.store import Store, Stored
 
@@ -28,6 +30,15 @@ AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there
 READY_SECONDS: Final = (
     20.0  # then the next round is dealt, although not all who are present have asked for it
 )
+REFUSALS: Final = {  # the code and the sentence of an error
+    TableRefusal.OVER: ("over", "the game is over"),
+    TableRefusal.WAITING: ("waiting", "the next round has not begun"),
+    TableRefusal.TURN: ("turn", "it is not your turn"),
+    TableRefusal.POSITION: ("turn", "the position has changed"),
+    TableRefusal.SEAT: ("turn", "only players may do that"),
+    TableRefusal.UNDO: ("undo", "only moves against agents can be taken back"),
+    TableRefusal.ROUND: ("end", "a game can be ended between two rounds only"),
+}
 MAX_NAME: Final = 24  # characters
 ABANDONED_SECONDS: Final = 10.0  # programs of a table end after this time without a listener
 logger = logging.getLogger(__name__)
@@ -79,7 +90,7 @@ class ServedTable:
         stand_in: Agent | None = None,
     ) -> None:
         self.names = tuple(names)
-        self._away_since: dict[int, float] = {}
+        self._away: dict[int, asyncio.TimerHandle] = {}
         self._stand_in = stand_in
         self.listeners: set[Listener] = set()
         self._store = store
@@ -91,14 +102,15 @@ class ServedTable:
         self._driver: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._notices: list[str] = []
+        self._numbers = [0] * machine.NUM_NUMBERS
+        self._numbers[machine.PEOPLE] = sum(1 << seat for seat in self.people)
         self.begin(stored)
 
     def begin(self, stored: Stored) -> None:
         """Begin with a stored game: the first one, or another one with the same seats."""
         others = [agent for agent in (self._stand_in, self._adviser) if agent is not None]
         bots = [agent for agent in self._agents if agent is not None]
-        self._ready: set[int] = set()
-        self.id, self._rounds_seen, self._names_of_people = stored.id, stored.rounds_seen, stored.people
+        self.id, self._names_of_people = stored.id, stored.people
         self.session = Session(
             stored.rules,
             stored.key,
@@ -111,6 +123,9 @@ class ServedTable:
             self.session.apply(text)
         if stored.is_ended:
             self.session.end()
+        self._numbers[machine.ROUNDS_SEEN] = stored.rounds_seen
+        self._numbers[machine.IS_ENDED] = int(stored.is_ended)
+        self._react(TableEvent.LOOK)
         for listener in self.listeners:
             listener.num_events = 0
         if self.listeners:
@@ -136,21 +151,36 @@ class ServedTable:
     @property
     def is_waiting(self) -> bool:
         """Whether a round is over and a person has to go on."""
-        return bool(self.people) and not self.session.is_over and self.num_rounds > self._rounds_seen
+        return bool(self._numbers[machine.IS_WAITING])
 
-    @property
-    def _players(self) -> list[Json]:
-        """The seat of each play."""
-        return [event["seat"] for event in self.session.events if event["type"] == "play"]
+    def _react(self, event: TableEvent, seat: int | None = None, number: int = 0) -> TableRefusal:
+        """Let the state machine react to an event; see `tienlen_table.machine.react`."""
+        session = self.session
+        plays = [
+            machine.SEATS * event["round"] + event["seat"]
+            for event in session.events
+            if event["type"] == "play"
+        ]
+        given = [len(plays), self.num_rounds, int(session.is_over), session.current_seat]
+        self._numbers[machine.NUM_PLAYS : machine.NUM_GIVEN] = given
+        machine.react(self._numbers, plays, TableEvent.LOOK, -1, 0)
+        return TableRefusal(machine.react(self._numbers, plays, event, -1 if seat is None else seat, number))
 
-    def _rounds_before(self, num_plays: int) -> int:
-        """The number of rounds that were over after a number of plays, when the next one was due."""
-        kinds = [event["type"] for event in self.session.events]
-        plays = [index for index, kind in enumerate(kinds) if kind == "play"]
-        return kinds[: plays[num_plays]].count("round_over")
+    def _ask(self, event: TableEvent, seat: int | None, number: int = 0) -> None:
+        """As `_react`.
 
-    def _can_undo(self, seat: int | None) -> bool:
-        return seat is not None and self.people == [seat] and seat in self._players
+        Raises:
+            MessageError: the event is refused; nothing has changed.
+        """
+        refusal = self._react(event, seat, number)
+        if refusal == TableRefusal.HOST:
+            raise MessageError("end", f"the person at seat {self._numbers[machine.HOST] + 1} ends the game")
+        if refusal in REFUSALS:
+            raise MessageError(*REFUSALS[refusal])
+
+    def _has(self, seats: int, seat: int | None) -> bool:
+        """Whether a mask of the state machine has a seat."""
+        return seat is not None and bool(self._numbers[seats] >> seat & 1)
 
     def view(self, seat: int | None, since: int = 0) -> Facts:
         """The message ``view`` of a seat: `Session.view`, and facts about the table.
@@ -161,12 +191,12 @@ class ServedTable:
         """
         session = self.session
         since = since if since <= len(session.events) else 0
-        ready: list[Json] = [*sorted(self._ready)] if self.is_waiting else []
+        ready: list[Json] = [number for number in self.people if self._has(machine.READY, number)]
         seats: list[Json] = [
             {
                 "name": self._names_of_people.get(number, printable(name)),
                 "is_person": agent is None,
-                "is_here": agent is not None or self._is_here(number),
+                "is_here": agent is not None or self._has(machine.HERE, number),
                 **({"stand_in": self._stand_in.name} if self._stand_in and self._is_away(number) else {}),
             }
             for number, (name, agent) in enumerate(zip(self.names, self._agents, strict=True))
@@ -180,8 +210,8 @@ class ServedTable:
             "has_no_end": session.num_rounds == 0,
             "waiting": self.is_waiting,
             "ready": ready,
-            "can_end": seat is not None and seat == self._host,
-            "can_undo": self._can_undo(seat),
+            "can_end": seat is not None and seat == self._numbers[machine.HOST],
+            "can_undo": self._has(machine.PEOPLE, seat) and self._numbers[machine.UNDO_TO] >= 0,
             "has_hints": self._adviser is not None,
             "notices": list(self._notices),
             **session.view(seat, since),
@@ -204,7 +234,9 @@ class ServedTable:
         """Add a listener."""
         self.listeners.add(listener)
         if listener.seat is not None:
-            self._away_since.pop(listener.seat, None)
+            if timer := self._away.pop(listener.seat, None):
+                timer.cancel()
+            self._react(TableEvent.ENTER, listener.seat)
             name = printable(listener.name.strip())[:MAX_NAME]
             if name and name != self._names_of_people.get(listener.seat):
                 self._names_of_people[listener.seat] = name
@@ -214,30 +246,23 @@ class ServedTable:
     def leave(self, listener: Listener) -> None:
         """Remove a listener. Programs of a table without listeners end a little later."""
         self.listeners.discard(listener)
-        if listener.seat is not None and not self._is_here(listener.seat):
+        if listener.seat is not None and all(other.seat != listener.seat for other in self.listeners):
             loop = asyncio.get_running_loop()
-            self._away_since[listener.seat] = loop.time()
-            loop.call_later(AWAY_SECONDS + 0.1, self._tell_and_drive)
-            self._deal_next()  # those who are left may have been waiting for this one
+            self._away[listener.seat] = loop.call_later(AWAY_SECONDS, self._is_gone, listener.seat)
+            self._go_on(TableEvent.LEAVE, listener.seat)
         self.tell_all()
         if self.num_programs and not self.listeners:
             loop = asyncio.get_running_loop()
             loop.call_later(ABANDONED_SECONDS, lambda: self._tasks.add(loop.create_task(self._rest())))
 
-    @property
-    def _host(self) -> int | None:
-        """The seat that may end the game: the first one of a person who is here."""
-        return next((seat for seat in self.people if self._is_here(seat)), None)
-
-    def _is_here(self, seat: int) -> bool:
-        return any(listener.seat == seat for listener in self.listeners)
+    def _is_gone(self, seat: int) -> None:
+        """A person has left the others waiting for so long that an agent plays."""
+        self._react(TableEvent.AWAY, seat)
+        self._tell_and_drive()
 
     def _is_away(self, seat: int) -> bool:
-        """Whether a person has left the others waiting for so long that an agent plays."""
-        since = self._away_since.get(seat)
-        if since is None or not any(self._is_here(other) for other in self.people):
-            return False
-        return asyncio.get_running_loop().time() - since >= AWAY_SECONDS
+        """Whether an agent plays for a person, because others are here."""
+        return self._has(machine.AWAY, seat) and self._numbers[machine.HOST] >= 0
 
     def _tell_and_drive(self) -> None:
         """Tell all what is new, and let agents play."""
@@ -253,25 +278,13 @@ class ServedTable:
             MessageError: it is not this seat's turn, or the move is not legal; nothing has changed.
         """
         async with self._lock:
-            players = self._players
-            if seat is None or turn >= len(players) or players[turn] != seat:
-                self._check_turn(seat, turn)
+            if self._react(TableEvent.PLAY, seat, turn) != TableRefusal.REPEATED:
+                self._ask(TableEvent.PLAY, seat, turn)
                 try:
                     self._apply(text)
                 except TienLenError as error:
                     raise MessageError("illegal", printable(str(error))) from None
         self._tell_and_drive()
-
-    def _check_turn(self, seat: int | None, turn: int) -> None:
-        session = self.session
-        if session.is_over:
-            raise MessageError("over", "the game is over")
-        if self.is_waiting:
-            raise MessageError("waiting", "the next round has not begun")
-        if seat is None or session.current_seat != seat or self._agents[seat] is not None:
-            raise MessageError("turn", "it is not your turn")
-        if turn != len(session.plays):
-            raise MessageError("turn", "the position has changed")
 
     def _apply(self, move: str | AnyPlay) -> None:
         """Play for the current seat, and store it."""
@@ -284,8 +297,15 @@ class ServedTable:
         except BaseException:
             session.undo()  # what is not stored has not happened
             raise
+        self._react(TableEvent.LOOK)
         if session.is_over:
             self._store.finish(self.id, session.record())
+
+    def _ask_turn(self, seat: int | None, turn: int) -> None:
+        """A question about a turn is refused where a play is, and about a turn that is over."""
+        self._ask(TableEvent.PLAY, seat, turn)
+        if turn != len(self.session.plays):
+            raise MessageError(*REFUSALS[TableRefusal.POSITION])
 
     def select(self, seat: int | None, turn: int, text: str) -> Facts:
         """Whether selected cards are a legal move, and whether cards can be added to make another one.
@@ -293,7 +313,7 @@ class ServedTable:
         Raises:
             MessageError: it is not this seat's turn, or the text does not name cards.
         """
-        self._check_turn(seat, turn)
+        self._ask_turn(seat, turn)
         session = self.session
         try:
             cards = session.batch.game.text.parse_cards(text) if text else 0
@@ -311,14 +331,16 @@ class ServedTable:
             MessageError: another person plays, or nothing has been played.
         """
         async with self._lock:
-            if seat is None or not self._can_undo(seat):
-                raise MessageError("undo", "only moves against agents can be taken back")
-            back = max(number for number, other in enumerate(self._players) if other == seat)
-            # First the file: what is not stored has not happened.
-            rounds_seen = min(self._rounds_seen, self._rounds_before(back))
-            self._store.cut(self.id, back, rounds_seen)
+            before = self._numbers.copy()
+            self._ask(TableEvent.UNDO, seat)
+            back = before[machine.UNDO_TO]
+            try:  # first the file: what is not stored has not happened
+                self._store.cut(self.id, back, self._numbers[machine.ROUNDS_SEEN])
+            except BaseException:
+                self._numbers = before
+                raise
             self.session.undo(len(self.session.plays) - back)
-            self._rounds_seen = rounds_seen
+            self._react(TableEvent.LOOK)
             for listener in self.listeners:
                 listener.num_events = 0
         self._tell_and_drive()
@@ -329,29 +351,24 @@ class ServedTable:
         Raises:
             MessageError: an observer asks.
         """
-        if seat is None:
-            raise MessageError("turn", "only players go on")
-        if self.is_waiting:
-            if not self._ready:
-                loop = asyncio.get_running_loop()
-                loop.call_later(READY_SECONDS, self._deal_next, self.num_rounds)
-            self._ready.add(seat)
-            self._deal_next()
-            self.tell_all()
-        self.drive()
+        is_first = self._numbers[machine.READY] == 0
+        self._ask(TableEvent.NEXT, seat)
+        self._store_seen()
+        if self.is_waiting and is_first:
+            loop = asyncio.get_running_loop()
+            loop.call_later(READY_SECONDS, self._go_on, TableEvent.TIME, None, self.num_rounds)
+        self._tell_and_drive()
 
-    def _deal_next(self, after: int | None = None) -> None:
-        """Go on if all who are here are ready, or in any case `after` a number of rounds."""
-        if not self.is_waiting or (after is not None and after != self.num_rounds):
-            return
-        is_ready = all(seat in self._ready for seat in self.people if self._is_here(seat))
-        if after is None and not (self._ready and is_ready):
-            return
-        self._ready.clear()
-        self._rounds_seen = self.num_rounds
-        self._store.cut(self.id, len(self.session.plays), self._rounds_seen)
-        if after is not None:
+    def _go_on(self, event: TableEvent, seat: int | None, number: int = 0) -> None:
+        """An event after which the next round may begin."""
+        was_waiting = self.is_waiting
+        self._react(event, seat, number)
+        if was_waiting and not self.is_waiting:
+            self._store_seen()
             self._tell_and_drive()
+
+    def _store_seen(self) -> None:
+        self._store.cut(self.id, len(self.session.plays), self._numbers[machine.ROUNDS_SEEN])
 
     async def end(self, seat: int | None) -> None:
         """End the game after the round that is over; the first person at the table may.
@@ -360,14 +377,9 @@ class ServedTable:
             MessageError: another one asks, no round is over, or the next one has begun.
         """
         async with self._lock:
-            if seat is None:
-                raise MessageError("turn", "only players end a game")
-            if self._host is not None and seat != self._host:
-                raise MessageError("end", f"the person at seat {self._host + 1} ends the game")
-            try:
-                self.session.end()
-            except TienLenError as error:
-                raise MessageError("end", str(error)) from None
+            self._ask(TableEvent.END, seat)
+            self.session.end()
+            self._react(TableEvent.LOOK)
             self._store.finish(self.id, self.session.record(), is_ended=True)
         self._tell_and_drive()
 
@@ -381,7 +393,7 @@ class ServedTable:
         if adviser is None:
             raise MessageError("hint", "there are no hints for these rules")
         async with self._lock:
-            self._check_turn(seat, turn)
+            self._ask_turn(seat, turn)
             legal, view = self.session.legal, self.session.agent_view()
             loop = asyncio.get_running_loop()
             logarithms = await loop.run_in_executor(self._executor, adviser.log_probabilities, view)
@@ -444,9 +456,9 @@ class ServedTable:
                 await asyncio.sleep(self._pause)
             async with self._lock:
                 session = self.session
-                seat = session.current_seat
-                agent = None if seat < 0 or self.is_waiting else self._agents[seat]
-                if agent is None and seat >= 0 and not self.is_waiting and self._is_away(seat):
+                seat, player = session.current_seat, self._numbers[machine.PLAYER]
+                agent = self._agents[seat] if player == TablePlayer.AGENT else None
+                if player == TablePlayer.STAND_IN:
                     agent = self._stand_in
                 if agent is None:
                     break

@@ -8,6 +8,7 @@
   (`tienlen_table.wasm.tables`);
 - ``rounds.mjs`` (rounds, views, records), ``agents.mjs`` (the agents), ``worker.mjs`` and ``client.mjs`` (the
   agents in a Web Worker), and their types (``.d.mts``);
+- ``table.wasm`` and ``table.json``: the state machine of a table (`tienlen_table.machine`);
 - the files of the shipped networks, which Python reads, and ``index.json``, which lists what there is.
 
 JavaScript has no rule, no feature and no agent of its own.
@@ -46,8 +47,12 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     Raises:
         RuntimeError: the code could not be compiled.
     """
+    from tienlen_table.wasm.table import build_table  # what the games' modules import is part of their digest
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiles in a process of its own
+        table = pool.submit(build_table, out)
         modules = list(pool.map(partial(_build, out), list(names) or [game.name for game in games()]))
+        table.result()
     listed = []
     networks: set[str] = set()
     for path in modules:

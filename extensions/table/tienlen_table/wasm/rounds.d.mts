@@ -148,6 +148,7 @@ export class Round {
   /** Points of the game, this round included. */
   readonly scores: number[];
   readonly numPlays: number;
+  readonly plays: readonly { action: number; mask: bigint; seat: number }[];
   /** The number of plays before the combination on the table was led; `numPlays` if the table is empty. */
   readonly leadAt: number;
   /** Whether anything is paid under these rules. */

@@ -1,6 +1,7 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
 import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } from "./engine.ts";
+import { Machine } from "./machine.ts";
 import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
 import { readStored, removeStored, store, storedKeys } from "./storage.ts";
@@ -61,8 +62,7 @@ export class LocalHost implements Host {
   pace: number | null;
   private game: LoadedGame | null = null;
   private rounds: Round[] = [];
-  private roundsSeen: number;
-  private isEnded: boolean;
+  private machine!: Machine; // once `game` is there
   private version = 0; // of the position; what was asked for an older one is dropped
   private timer = 0;
   private abort = new AbortController();
@@ -83,8 +83,6 @@ export class LocalHost implements Host {
     private readonly seedOf?: (plays: number) => number,
   ) {
     this.pace = stored.config.pause;
-    this.roundsSeen = stored.roundsSeen;
-    this.isEnded = stored.isEnded ?? false;
     this.stoodIn = stored.stoodIn ?? [];
     this.open().catch((error: unknown) => this.fail(error));
   }
@@ -95,6 +93,13 @@ export class LocalHost implements Host {
   private get seat(): number | null {
     const seat = this.config.seats.indexOf(PERSON);
     return seat < 0 ? null : seat;
+  }
+  /** The seats of people; all are at this device. */
+  private get people(): number {
+    return this.config.seats.reduce(
+      (seats, name, seat) => (name === PERSON ? seats | (1 << seat) : seats),
+      0,
+    );
   }
   private get round(): Round {
     return this.rounds[this.rounds.length - 1]!;
@@ -108,9 +113,11 @@ export class LocalHost implements Host {
   private async open(): Promise<void> {
     const { rules, seats } = this.config;
     const library = await openLibrary();
-    const game = (this.game = await library.loadRules(rules));
+    const [game, machine] = await Promise.all([library.loadRules(rules), Machine.load()]);
+    this.game = game;
+    this.machine = machine;
     this.adviser = adviserOf(agentsOf(library, rules, seats.length));
-    this.rounds = this.stored.rounds.map((data) => game.fromData(data));
+    this.take(this.stored);
     addEventListener("storage", this.follow);
     addEventListener("focus", this.takeOver);
     const names = [...new Set(seats)];
@@ -180,16 +187,34 @@ export class LocalHost implements Host {
       : name;
   }
 
-  /** Whether the game is over: one round, or as the engine says. */
-  private get isOver(): boolean {
-    return (
-      this.round.isOver &&
-      (this.isEnded || !this.config.whole_game || this.round.gameIsOver(this.config.num_rounds))
+  /** Show a stored game: the state is the plays, and two numbers of the table. */
+  private take({ rounds, roundsSeen, isEnded }: LocalGame): void {
+    this.rounds = rounds.map((data) => this.game!.fromData(data));
+    const own = { ROUNDS_SEEN: roundsSeen, IS_ENDED: Number(isEnded ?? false) };
+    this.machine.look({ PEOPLE: this.people, HERE: this.people, ...own }, []);
+  }
+
+  /** Tell the state machine what has been played. */
+  private look(): void {
+    const { round, rounds, config } = this;
+    const isOver = round.isOver && (!config.whole_game || round.gameIsOver(config.num_rounds));
+    const given = {
+      NUM_PLAYS: rounds.reduce((sum, one) => sum + one.numPlays, 0),
+      NUM_ROUNDS: rounds.filter((one) => one.isOver).length,
+      IS_OVER: Number(isOver),
+      TURN: round.currentSeat,
+    };
+    this.machine.look(
+      given,
+      rounds.map((one) => one.plays.map(({ seat }) => seat)),
     );
   }
+
+  private get isOver(): boolean {
+    return this.machine.get("IS_OVER") === 1;
+  }
   private get isWaiting(): boolean {
-    const finished = this.rounds.filter((round) => round.isOver).length;
-    return this.seat !== null && !this.isOver && finished > this.roundsSeen;
+    return this.machine.get("IS_WAITING") === 1;
   }
 
   private events(): GameEvent[] {
@@ -219,7 +244,8 @@ export class LocalHost implements Host {
     this.abort.abort();
     this.abort = new AbortController();
     const { config, seat } = this;
-    if (this.isBetween && (this.seat !== null || this.pace === 0)) this.dealNext();
+    this.look();
+    if (this.isBetween && (seat !== null || this.pace === 0)) this.dealNext();
     const round = this.round;
     const isOpen = seat === null;
     const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
@@ -240,7 +266,7 @@ export class LocalHost implements Host {
       ...(round.hasPayments ? { balances: this.balances() } : {}),
       has_no_end: config.whole_game && config.num_rounds === 0,
       waiting: this.isWaiting,
-      can_undo: seat !== null && this.lastDecision() !== null,
+      can_undo: this.machine.get("UNDO_TO") >= 0,
       has_hints: this.adviser !== undefined,
       notices: [],
       rules: { name: config.rules },
@@ -265,17 +291,11 @@ export class LocalHost implements Host {
       this.rounds.reduce((sum, round) => sum + round.balances[seat]!, 0),
     );
   }
-  /** As Python's `Game.winner`, and of one round its first place. */
   private winner(): number | null {
     const { whole_game, num_rounds } = this.config,
-      { places, scores } = this.round;
-    const standing = !whole_game
-      ? places.map((place) => -(place ?? 0))
-      : num_rounds != null && this.round.hasPayments
-        ? this.balances()
-        : scores;
-    const best = Math.max(...standing);
-    return standing.indexOf(best) === standing.lastIndexOf(best) ? standing.indexOf(best) : null;
+      { places, scores, hasPayments } = this.round;
+    const standing = { places: places.map((place) => place ?? 0), points: scores, units: this.balances() };
+    return this.machine.winner(standing, whole_game, num_rounds != null && hasPayments);
   }
 
   private save(): void {
@@ -283,9 +303,9 @@ export class LocalHost implements Host {
     const game: LocalGame = {
       config: this.config,
       rounds: this.rounds.map(({ data }) => data),
-      roundsSeen: this.roundsSeen,
+      roundsSeen: this.machine.get("ROUNDS_SEEN"),
       stoodIn: this.stoodIn,
-      isEnded: this.isEnded,
+      isEnded: this.machine.get("IS_ENDED") === 1,
       writer: this.writer.id,
       ...(this.stored.begun === undefined ? {} : { begun: this.stored.begun }),
       ...(result ? { result } : {}),
@@ -298,9 +318,7 @@ export class LocalHost implements Host {
     const found = this.id !== null && key === KEY + this.id ? storedGame(this.id) : null;
     if (!found || !this.game) return;
     this.writer.follow(found);
-    this.rounds = found.rounds.map((data) => this.game!.fromData(data));
-    this.roundsSeen = found.roundsSeen;
-    this.isEnded = found.isEnded ?? false;
+    this.take(found);
     this.changed();
   };
 
@@ -330,12 +348,13 @@ export class LocalHost implements Host {
         scores: last.scores,
       }),
     );
+    this.look();
   }
 
   private drive(): void {
     clearTimeout(this.timer);
-    if (this.pace === null || this.isOver || this.isWaiting || !this.writer.isWriter) return;
-    if (this.round.currentSeat === this.seat) return;
+    if (this.pace === null || !this.writer.isWriter) return;
+    if (this.machine.player !== "AGENT" && !this.isBetween) return;
     const pause = this.isBetween ? Math.max(this.pace, LINGER) : this.pace;
     this.timer = window.setTimeout(() => void this.step(), pause);
   }
@@ -348,7 +367,7 @@ export class LocalHost implements Host {
       this.changed();
       return;
     }
-    if (this.isOver || round.currentSeat === this.seat || round.currentSeat < 0) return;
+    if (this.machine.player !== "AGENT") return;
     const wanted = this.config.seats[round.currentSeat]!,
       player = this.playerOf(round.currentSeat);
     const file = this.files.get(wanted),
@@ -392,7 +411,7 @@ export class LocalHost implements Host {
 
   async play(text: string): Promise<void> {
     const { round } = this;
-    if (this.isWaiting || round.currentSeat !== this.seat) return;
+    if (this.machine.react("PLAY", this.seat ?? -1, this.machine.get("NUM_PLAYS")) !== "NONE") return;
     const legal =
       round.legal().find((play) => play.text === text) ?? round.find(this.ids(text ? text.split(" ") : []));
     if (!legal) throw new Error("illegal");
@@ -401,26 +420,14 @@ export class LocalHost implements Host {
     this.changed();
   }
 
-  /** The round and the number of plays before the person's last play. */
-  private lastDecision(): [number, number] | null {
-    for (let number = this.rounds.length - 1; number >= 0; number--) {
-      const found = this.rounds[number]!.history()
-        .map(({ seat }) => seat)
-        .lastIndexOf(this.seat!);
-      if (found >= 0) return [number, found];
-    }
-    return null;
-  }
-
   async undo(): Promise<void> {
-    const found = this.seat === null ? null : this.lastDecision();
-    if (!found) return;
+    let left = this.machine.get("UNDO_TO");
+    if (this.machine.react("UNDO", this.seat ?? -1) !== "NONE") return;
     this.writer.take();
-    const [number, plays] = found;
+    let number = 0;
+    while (left >= this.rounds[number]!.numPlays) left -= this.rounds[number++]!.numPlays;
     this.rounds.length = number + 1;
-    this.round.undo(this.round.numPlays - plays);
-    this.roundsSeen = Math.min(this.roundsSeen, number);
-    this.isEnded = false;
+    this.round.undo(this.round.numPlays - left);
     this.changed();
   }
 
@@ -437,17 +444,16 @@ export class LocalHost implements Host {
   }
 
   async next(): Promise<void> {
-    if (!this.isWaiting) return;
     this.writer.take();
-    this.roundsSeen = this.rounds.filter((round) => round.isOver).length;
+    this.config.seats.forEach((name, seat) => name === PERSON && this.machine.react("NEXT", seat));
     this.changed();
   }
 
   /** End the game after the last round that is over. */
   async end(): Promise<void> {
+    if (this.machine.react("END", this.seat ?? -1) !== "NONE") return;
     this.writer.take();
     this.rounds = this.rounds.filter((round) => round.isOver);
-    this.isEnded = true;
     this.changed();
   }
 
