@@ -249,9 +249,9 @@ def last_choices(name: str, rules: str, num_games: int, num_cards: int) -> list[
 @pytest.mark.parametrize(
     ("name", "rules", "num_games", "num_cards"),
     [
-        *((name, "south", 8, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
-        ("heuristic", "north", 8, 52),  # suits bind
-        ("trickster", "thirteens", 8, 52),
+        *((name, "south", 4, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
+        ("heuristic", "north", 4, 52),  # suits bind
+        ("trickster", "thirteens", 4, 52),
         *(
             pytest.param(name, rules, 2, 10, marks=[pytest.mark.nightly, *marks_of(name)])
             for name, rules in [

@@ -84,22 +84,31 @@ def test_an_executor_of_the_arena_and_an_agent(outside: Callable[..., str], tmp_
 
 
 def test_executors_evaluators_and_actors_of_training(outside: Callable[..., str], tmp_path: Path) -> None:
-    metrics = {}
-    for name, words in {
-        "plain": [],
-        "executor": ["--executor", "counting:home"],
-        "actor": ["--actor", "slow", "--shards", "1"],
-    }.items():
-        out = tmp_path / name
-        text = outside(*TRAIN, *words, "--evaluators", "first_cards", "--out", str(out))
-        assert ("at home, for" in text) == (name == "executor")
-        metrics[name] = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
-        assert metrics[name]["first_cards"] >= 1
-    assert metrics["plain"]["policy_loss"] == metrics["executor"]["policy_loss"]
+    """All in one process, which imports PyTorch once."""
+    runs = {
+        "plain": [*TRAIN, "--evaluators", "first_cards"],
+        "executor": [*TRAIN, "--evaluators", "first_cards", "--executor", "counting:home"],
+        "actor": [*TRAIN, "--evaluators", "first_cards", "--actor", "slow", "--shards", "1"],
+    }
     league = [word if word != "ppo" else "league" for word in TRAIN if word not in ("--eval-every", "0")]
     league[-2:] = ["--generations", "1", "--iterations", "1", "--payoff-deals", "2"]
-    text = outside(*league, "--executor", "counting", "--out", str(tmp_path / "league"))
-    assert "2 items" in text
+    runs["league"] = [*league, "--executor", "counting"]
+    code = f"""
+from tienlen_train import cli
+for name, words in {runs}.items():
+    print("RUN", name)
+    assert cli.main([*words, "--out", {str(tmp_path)!r} + "/" + name]) == 0
+"""
+    texts = dict(text.split("\n", 1) for text in outside(code=code).split("RUN ")[1:])
+    metrics = {
+        name: json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[-1])
+        for name in ("plain", "executor", "actor")
+    }
+    for name, found in metrics.items():
+        assert ("at home, for" in texts[name]) == (name == "executor")
+        assert found["first_cards"] >= 1
+    assert metrics["plain"]["policy_loss"] == metrics["executor"]["policy_loss"]
+    assert "2 items" in texts["league"]
 
 
 def test_a_game(outside: Callable[..., str]) -> None:

@@ -97,7 +97,14 @@ def test_a_worker_that_is_gone_is_told_with_its_agents(exits: Any) -> None:
     assert "a worker process of the arena died while it played exits:act,how=_exit v. greedy" in said
 
 
-@pytest.mark.parametrize("agent", ["exits:act", "exits:act,how=_exit", "exits:act,how=generator"])
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param("exits:act", marks=pytest.mark.nightly),
+        "exits:act,how=_exit",
+        pytest.param("exits:act,how=generator", marks=pytest.mark.nightly),
+    ],
+)
 def test_an_isolated_agent_costs_its_own_rounds_only(agent: str, exits: Any) -> None:
     code, said = run(f"{agent},isolate=1", "greedy", "--deals", "2", "--composition", "1v3")
     assert code == 1
@@ -152,7 +159,13 @@ def test_ctrl_c_of_a_person_is_no_fault_of_an_agent(exits: Any) -> None:
         arena.match(exits("act", how="interrupt"), RandomAgent(), num_deals=2)
 
 
-@pytest.mark.parametrize(("how", "cause"), [("exit", "program: SystemExit(0)"), ("wrong", "got float64")])
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        ("exit", "program: SystemExit(0)"),
+        pytest.param("wrong", "got float64", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_league_goes_on_without_an_isolated_agent_that_fails(how: str, cause: str, exits: Any) -> None:
     """The results of all others are as without it, and its failure is told."""
     names = [f"exits:act,how={how},isolate=1", "greedy", "random"]

@@ -425,7 +425,17 @@ def test_no_text_of_a_program_stops_a_run_that_is_stored(bot, tmp_path, capsys, 
     arena_main(["match", *flags])  # from the chunks that were stored
 
 
-@pytest.mark.parametrize("failure", [*STRANGE_IDS, "strange cards", "strange stderr", "strange handshake"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        *("a surrogate", "control characters", "strange stderr", "strange handshake"),
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in (*STRANGE_IDS, "strange cards")
+            if name not in ("a surrogate", "control characters")
+        ),
+    ],
+)
 def test_the_check_shows_what_a_program_said_and_no_more(bot, capsys, failure):
     agent = bot(FAILURES[failure][0])
     assert protocol_main(["check", shlex.join(agent.arguments), "--rounds", "1"]) == 1

@@ -30,7 +30,11 @@ from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.network import ActionNetwork
 
 PRESETS = sorted({preset for preset, _ in shipped()})
-EVERY_DAY = ("cardgames", "south", "thirteens")  # the others are nightly
+EVERY_DAY = ("cardgames", "thirteens")  # the others are nightly
+each_preset = pytest.mark.parametrize(
+    "preset",
+    [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_DAY)) for name in PRESETS],
+)
 
 
 def test_there_is_one_for_the_main_presets() -> None:
@@ -53,7 +57,7 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
     assert agent.digest.encode() in path.read_bytes()
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_the_network_beats_the_rule_based_players(preset: str) -> None:
     network, rules = tienlen_agents.load("champion:worlds=0"), get_rules(preset)
     num_deals = 2000 if has_payments(rules) else 600  # payments vary more than points
@@ -63,10 +67,7 @@ def test_the_network_beats_the_rule_based_players(preset: str) -> None:
         assert main.mean - main.half_width > result.parity, name
 
 
-@pytest.mark.parametrize(
-    "preset",
-    [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_DAY)) for name in PRESETS],
-)
+@each_preset
 def test_it_is_better_with_its_search(preset: str) -> None:
     searched, network = (
         arena.match(
@@ -106,16 +107,16 @@ def positions(hand: str, table: str, cards_left: tuple[int, int, int], num_games
 
 def test_the_search_overrules_a_sure_network() -> None:
     """The straight to the king is worth a point more than a pass: an opponent has one card left."""
-    batch = positions("4c 7s 8d 9d Td Jc Qd Kh", "9s Ts Jh", (8, 4, 1), 1000)
+    batch = positions("4c 7s 8d 9d Td Jc Qd Kh", "9s Ts Jh", (8, 4, 1), 300)
     straight = batch.action_table.classify(parse_cards("Jc Qd Kh"))
     view = View(batch)
     network, agent = tienlen_agents.load("champion:worlds=0"), tienlen_agents.load("champion")
     assert isinstance(network, ScoringAgent)
     is_pass = view.legal_actions.action == 0
     is_sure = np.exp(network.log_probabilities(view)[is_pass]) > 0.99
-    assert is_sure.sum() > 100
-    judged = View(batch, np.flatnonzero(is_sure))
-    estimates = SearchAgent(worlds=100, rollout="reference").estimate(judged)
+    assert is_sure.sum() > 30
+    judged = View(batch, np.flatnonzero(is_sure)[:30])
+    estimates = SearchAgent(worlds=40, rollout="reference").estimate(judged)
     values = np.concatenate([found.mean for found in estimates])
     actions = judged.legal_actions.action
     assert np.mean(values[actions == straight] - values[actions == 0]) > 0.9  # 1.05

@@ -155,6 +155,7 @@ def choices_of(path: str) -> list[int]:
     return agent.act(some_view("cardgames", 40)).tolist()
 
 
+@pytest.mark.nightly  # it compiles all that reads observations anew
 def test_an_added_piece_changes_no_policy(with_added_pieces: Path, tmp_path: Path) -> None:
     from tests.agents.networks.test_sb3_policy import (  # skips the test where torch is missing
         Spaces,

@@ -523,7 +523,7 @@ def test_solved_endings_are_played_perfectly():
 
 
 def test_beats_the_heuristic_player():
-    result = match(SearchAgent(worlds=32), HeuristicAgent(), num_deals=50, seed=1)
+    result = match(SearchAgent(worlds=16), HeuristicAgent(), num_deals=25, seed=1)
     assert result.scores[0].points.low > 1.5
 
 

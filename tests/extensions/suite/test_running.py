@@ -350,7 +350,10 @@ def test_a_program_in_another_language(tmp_path: Path) -> None:
     assert main(["check", str(tmp_path), "--quiet"]) == 0
 
 
-@pytest.mark.parametrize("track", ["A", "D", "E"])
+@pytest.mark.parametrize(
+    "track",
+    [pytest.param("A", marks=pytest.mark.nightly), "D", pytest.param("E", marks=pytest.mark.nightly)],
+)
 def test_the_packet_of_an_agent_in_another_process_has_the_key_of_its_seeds(
     track: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

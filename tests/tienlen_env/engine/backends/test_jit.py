@@ -175,7 +175,7 @@ print("whole")
 """
 
 
-@pytest.mark.parametrize("num_flips", [6, pytest.param(300, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("num_flips", [3, pytest.param(300, marks=pytest.mark.nightly)])
 def test_every_flipped_bit_of_a_cache_is_found(num_flips: int, tmp_path: Path) -> None:
     """In the index and in the machine code, whose pickle can mostly be read all the same."""
     (tmp_path / "loops.py").write_text(LOOPS.format(step=2))

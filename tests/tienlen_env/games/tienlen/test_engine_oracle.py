@@ -1,6 +1,6 @@
 """The engine beside the oracle: the same random play, compared at every decision.
 
-At least 50,000 decisions a preset by default, ten times as many with ``-m nightly``. Half of the deals
+At least 25,000 decisions a preset by default, twenty times as many with ``-m nightly``. Half of the deals
 are made so that 2s, bombs and short hands are common.
 """
 
@@ -24,9 +24,9 @@ from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, 
 from tienlen_env.single.tienlen import Cards as CardSet, Round
 
 NAMES = [name for name, rules in PRESETS.items() if not rules.has_payments]  # the others: test_south_oracle
-DECISIONS_A_PRESET = 51_000  # over 3 numbers of players × 2 kinds of episode
-DECISIONS_A_CUSTOM = 6_000
-NIGHTLY_PRESET, NIGHTLY_CUSTOM = 10, 20  # times as many, with -m nightly
+DECISIONS_A_PRESET = 25_500  # over 3 numbers of players × 2 kinds of episode
+DECISIONS_A_CUSTOM = 3_000
+NIGHTLY_PRESET, NIGHTLY_CUSTOM = 20, 40  # times as many, with -m nightly
 NUM_GAMES = 48
 
 CUSTOM = {

@@ -234,7 +234,8 @@ def test_custom_rules(name: str) -> None:
 
 @pytest.mark.parametrize("name", DECKS)
 def test_other_decks(name: str) -> None:
-    compare(DECKS[name], DECISIONS_A_CUSTOM // 2, f"deck {name}", "numba")
+    share = 4 if DECKS[name].cards_each > 13 else 2  # the oracle takes ten times as long
+    compare(DECKS[name], DECISIONS_A_CUSTOM // share, f"deck {name}", "numba")
 
 
 @pytest.mark.nightly
