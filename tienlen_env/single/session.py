@@ -147,7 +147,7 @@ class Session:
             return None
         if isinstance(self.game, Game):
             return self.game.winner
-        places = self.game.places
+        places = [-1 if place is None else place for place in self.game.places]
         found = winner_of(places, places, places, len(places), False, False)
         return None if found < 0 else found
 

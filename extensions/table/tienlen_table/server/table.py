@@ -156,11 +156,8 @@ class ServedTable:
     def _react(self, event: TableEvent, seat: int | None = None, number: int = 0) -> TableRefusal:
         """Let the state machine react to an event; see `tienlen_table.machine.react`."""
         session = self.session
-        plays = [
-            machine.SEATS * event["round"] + event["seat"]
-            for event in session.events
-            if event["type"] == "play"
-        ]
+        events: list[Any] = [event for event in session.events if event["type"] == "play"]
+        plays: list[int] = [machine.SEATS * event["round"] + event["seat"] for event in events]
         given = [len(plays), self.num_rounds, int(session.is_over), session.current_seat]
         self._numbers[machine.NUM_PLAYS : machine.NUM_GIVEN] = given
         machine.react(self._numbers, plays, TableEvent.LOOK, -1, 0)
