@@ -64,7 +64,7 @@ def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Agen
                     spent += time.process_time() - begin
                     num += len(which)
         batch.step(actions)
-    units = batch.balances() if batch.has_payments else batch.scores()
+    units = batch.balances if batch.has_payments else batch.scores
     points = units[np.arange(batch.num_games), mine].reshape(-1, P).astype(np.float64)
     return AgentRounds(points, num, spent)
 

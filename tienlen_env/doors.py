@@ -15,6 +15,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Generic, NamedTuple, TypeVar, cast
 
+from tienlen_env.errors import expected_one_of
 from tienlen_env.extras import is_installed
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -54,7 +55,7 @@ class Door(NamedTuple, Generic[T]):
         """
         found = self.entries()
         if name not in found:
-            raise ValueError(f"{self.kind}={name!r}: expected one of {', '.join([*self.built_in, *found])}")
+            raise ValueError(f"{self.kind}={name!r}: {expected_one_of(name, [*self.built_in, *found])}")
         return cast(T, found[name].load())
 
 

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 
-def unexpected_keyword(function: str, name: str, expected: str) -> TypeError:
+
+def expected_one_of(name: object, known: Iterable[str], other: str = "", what: str = "one of") -> str:
+    """The end of a refusal of an unknown name: what is known, and the name that was meant if one is near.
+
+    >>> expected_one_of("norht", ("south", "north"), ", or a Rules")
+    "expected one of south, north, or a Rules; did you mean 'north'?"
+    """
+    from difflib import get_close_matches  # of use in refusals only
+
+    near = get_close_matches(str(name)[:100], names := tuple(known), 1)
+    return f"expected {what} {', '.join(names)}{other}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def unexpected_keyword(function: str, name: str, known: Iterable[str], what: str = "one of") -> TypeError:
     """The error of an unknown keyword: Python's own words, which other libraries look for, then ours."""
-    return TypeError(f"{function}() got an unexpected keyword argument {name!r}: expected {expected}")
+    expected = expected_one_of(name, known, what=what)
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}: {expected}")
 
 
 class TienLenError(ValueError):

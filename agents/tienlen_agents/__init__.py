@@ -42,6 +42,7 @@ from tienlen_agents.quoting import (
 )
 from tienlen_env.doors import NAME, Door
 from tienlen_env.engine.agent import Agent, AgentCode, register_loader
+from tienlen_env.errors import expected_one_of
 from tienlen_env.extras import require
 
 __all__ = ["load", "names", "quoted", "register", "split_list"]
@@ -115,7 +116,7 @@ def _factory(name: str) -> AgentFactory:
     elif name in INSTALLED.entries():
         entry = INSTALLED.entries()[name]
     else:
-        raise ValueError(f"unknown agent {_shown(name)}: expected one of {', '.join(names())}")
+        raise ValueError(f"unknown agent {_shown(name)}: {expected_one_of(name, names())}")
     factory: AgentFactory = entry.load()
     return factory
 
@@ -178,7 +179,7 @@ def _load(text: str, depth: int) -> Agent:
             continue
         key, value = option.groups()
         if key not in options:
-            known = f"its options are {', '.join(options)}" if options else "it takes none"
+            known = expected_one_of(key, options) if options else "it takes none"
             raise ValueError(f"agent {_shown(text)} has no option {_shown(key)}; {known}")
         if key in chosen:
             raise ValueError(f"agent {_shown(text)}: option {key!r} comes twice")

@@ -482,7 +482,7 @@ def solve(view: View, *, max_nodes: int = MAX_NODES, solver: EndgameSolver | Non
     found = (solver or solver_of(view.rules)).solve(rows, max_nodes=max_nodes)
     n = len(view)
     solution = Solution(
-        np.zeros(n, np.int8), np.zeros((n, view.table.num_actions), np.bool_), np.zeros(n, np.int64)
+        np.zeros(n, np.int8), np.zeros((n, view.action_table.num_actions), np.bool_), np.zeros(n, np.int64)
     )
     solution.value[games] = found.value
     solution.best_mask[games] = found.best_mask

@@ -86,7 +86,7 @@ def test_options_are_read_by_their_annotations():
         ("", "unknown agent ''"),
         ("greedy:depth=3", "'greedy:depth=3' has no option 'depth'; it takes none"),
         ("greedy:x", "'greedy:x': expected 'greedy'"),
-        ("searcher:world=3", "its options are worlds, share, fast"),
+        ("searcher:world=3", "expected one of worlds, share, fast"),
         ("searcher:worlds=many", "worlds='many', expected an integer"),
         ("searcher:share=", "share='', expected a number"),
         ("searcher:fast=maybe", "fast='maybe', expected 0 or 1"),

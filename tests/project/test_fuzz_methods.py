@@ -253,4 +253,4 @@ def test_there_is_a_name_for_each_seat() -> None:
         with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):
             played.view(names=("one", "two"))
         with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):
-            played.payments(names=())
+            played.payment_texts(names=())

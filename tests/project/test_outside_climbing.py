@@ -95,7 +95,7 @@ def led_by_a_pair() -> Session:
 
 def test_a_view_has_the_facts_of_a_climbing_game() -> None:
     session = led_by_a_pair()
-    (play,), seat = session.plays, session.current_seat
+    (play,), seat = session.plays, session.turn
     view = session.view(seat)
     owner = (seat - 1) % 4
     assert view["table"] == format_cards(play.cards)
@@ -171,7 +171,7 @@ def with_other_cards(session: Session) -> tuple[int, int, int]:
 def test_a_record_has_the_cards_that_were_chosen() -> None:
     session = Session("climb", 5, whole_game=False)
     action, own, other = with_other_cards(session)
-    hand = session.round.hand(session.current_seat)
+    hand = session.round.hand(session.turn)
     session.apply(session.round.play_of(action, other))
     seat = session.events[-1]["seat"]
     assert session.round.hand(seat) == hand & ~other == int(session.batch.state.hands[0, seat])  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def test_a_session_plays_undoes_and_shows_no_hidden_card() -> None:
     session = Session("high_card", key=7, whole_game=False)
     rng = np.random.default_rng(1)
     while not session.is_over:
-        seat, state = session.current_seat, session.batch.state
+        seat, state = session.turn, session.batch.state
         view = session.view(seat)
         seen = int(state.hands[0, seat]) | int(np.bitwise_or.reduce(state.played[0]))
         hidden = [session.batch.action_to_text(card) for card in range(52) if not seen >> card & 1]
@@ -158,7 +158,7 @@ def test_a_session_plays_undoes_and_shows_no_hidden_card() -> None:
         session.apply(int(rng.choice(view["legal_ids"])))
         if rng.random() < 0.3:
             session.undo()
-            assert session.current_seat == seat
+            assert session.turn == seat
     assert session.view(0)["current_seat"] is None
 
 

@@ -12,11 +12,16 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import tienlen_agents.arena
+import tienlen_env
+from tienlen_env.doors import Door
 from tienlen_env.extras import how_to_install
+from tienlen_env.games.registry import game_named
 from tienlen_train import cli
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +95,30 @@ def test_unknown_commands_are_refused(words: list[str], capsys: pytest.CaptureFi
         cli.main(words)
     assert caught.value.code == 2
     assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("refused", "meant"),
+    [
+        (lambda: cli.main(["trian"]), "train"),
+        (lambda: cli.main(["train", "pop"]), "ppo"),
+        (lambda: tienlen_agents.load("heuristics"), "heuristic"),
+        (lambda: tienlen_agents.load("search:world=4"), "worlds"),
+        (lambda: tienlen_agents.arena.match("greedy", "random", num_deal=1), "num_deals"),
+        (lambda: tienlen_env.get_rules("norht"), "north"),
+        (lambda: tienlen_env.get_rules("north", taret=1), "target"),
+        (lambda: tienlen_env.Batch(reward="point"), "points"),
+        (lambda: tienlen_env.tienlen_v1.env().reset(options={"kye": 1}), "key"),
+        (lambda: game_named("tienlenn"), "tienlen"),
+        (lambda: Door("tienlen.backends", "backend", ("native",)).load("nativ"), "native"),
+    ],
+)
+def test_a_refused_name_has_the_one_that_was_meant(
+    refused: Callable[[], object], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises((ValueError, TypeError, SystemExit)) as caught:
+        refused()
+    assert f"did you mean '{meant}'?" in str(caught.value) + capsys.readouterr().err
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

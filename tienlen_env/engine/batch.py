@@ -259,8 +259,8 @@ class Batch(VariantBatch):
         if game.set_hands is None:
             raise ValueError(f"{game.name}: rounds cannot start from given hands")
         if unknown := set(extra_hands) - set(game.extra_hands):
-            known = ", ".join(game.extra_hands) or "none"
-            raise unexpected_keyword("set_hands", min(unknown), f"cards that {game.name} has: {known}")
+            known, what = game.extra_hands or ("none",), f"cards that {game.name} has:"
+            raise unexpected_keyword("set_hands", min(unknown), known, what)
         extra = {
             name: self._for_games(np.broadcast_to(np.asarray(extra_hands.get(name, 0)), self.num_games), name)
             for name in game.extra_hands
@@ -517,6 +517,7 @@ class Batch(VariantBatch):
         self.loops.action_cards(self._rows, self._actions, ids, out)
         return out
 
+    @property
     def scores(self) -> IntArray:
         """int64 (B, P): points so far, those of a running round included as places settle (copy)."""
         return self.state.scores.copy()
@@ -544,6 +545,7 @@ class Batch(VariantBatch):
         reader = self.variant.payments
         return [] if reader is None else reader.owed(self._row_list(game), self._spec)
 
+    @property
     def balances(self) -> IntArray:
         """int64 (B, P): units that each seat got in this game, less those that it paid (copy).
 

@@ -10,6 +10,7 @@ from typing import Final, SupportsIndex, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.errors import expected_one_of
 from tienlen_env.games.common.arrays import AnyArray, DType, IntArray
 from tienlen_env.games.common.spec import num_words
 
@@ -181,8 +182,7 @@ def check_options(options: Mapping[str, object] | None, known: Collection[str]) 
         raise ValueError(f"options={options!r}: expected a dict or None")
     for name in options:
         if name not in known:
-            expected = ", ".join(map(repr, known))
-            raise ValueError(f"options: {name!r} is not a valid option; expected {expected}")
+            raise ValueError(f"options: {name!r} is not a valid option; {expected_one_of(name, known)}")
     return options
 
 

@@ -46,7 +46,7 @@ class View:
         self._seat: IntArray = source.kernel_arrays.rows[indices, source.game.columns.turn]
         self._games = games
         self.rules: AnyRules = batch.rules
-        self.table: ActionTable = batch.action_table
+        self.action_table: ActionTable = batch.action_table
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(owned(state))

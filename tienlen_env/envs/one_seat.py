@@ -17,6 +17,10 @@ without a query (except the first one of a deal).
 * An illegal action of the learner is an error (``illegal="raise"``), or a random legal action is played
   instead (``"random"``), or the learner forfeits (``"terminate"``): the episode ends at once, the learner is
   last, and its reward is one less than the worst reward of legal play.
+
+`OneSeatGames` is for programs that train: they choose by the mask, so an illegal action is a fault of theirs
+and raises, and several opponents are a pool. The environments of `gymnasium.make` default to ``"terminate"``,
+since not every learner of Gymnasium reads masks, and to ``line_up=True``, a table of named players.
 """
 
 from __future__ import annotations
@@ -547,7 +551,7 @@ class OneSeatGames:
                 if self._illegal == "terminate":
                     place[self.illegal[ended]] = batch.num_players - 1
                 mask = np.tile(self._only_action_0, (len(ended), 1))
-                self._ended.append((ended, observation, mask, place, seat, batch.balances()[ended, seat]))
+                self._ended.append((ended, observation, mask, place, seat, batch.balances[ended, seat]))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 self.is_over[ended] = True

@@ -282,7 +282,7 @@ class GameEnv(AECEnv):
     def _end(self) -> None:
         state = self.batch.state
         self.terminations = dict.fromkeys(self.agents, True)
-        ends = zip(state.places[0], state.scores[0], self.batch.balances()[0], strict=True)
+        ends = zip(state.places[0], state.scores[0], self.batch.balances[0], strict=True)
         for agent, values in zip(self.agents, ends, strict=True):
             self.infos[agent] = dict(zip(("place", "score", "units"), map(int, values), strict=True))
         self.agent_selection = self.agents[0]

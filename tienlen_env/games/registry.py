@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Final, Generic, TypeVar, cast
 
 from tienlen_env.doors import Door
-from tienlen_env.errors import RulesError, unexpected_keyword
+from tienlen_env.errors import RulesError, expected_one_of, unexpected_keyword
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, GameDefinition
 from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
@@ -67,7 +67,7 @@ def register(game: GameDefinition[RulesT, TableT], **parts: object) -> GameDefin
             raise ValueError(f"game {game.name!r}: {other.name} has a preset {min(taken)!r} already")
     for part, value in parts.items():
         if part not in PARTS:
-            raise unexpected_keyword("register", part, f"a part of a game, {', '.join(PARTS)}")
+            raise unexpected_keyword("register", part, PARTS, "a part of a game,")
         if _parts.get((game.name, part), value) is not value:
             raise ValueError(f"game {game.name!r} has another {part} already")
     if known is None and game.name not in _BUILT_IN:
@@ -151,6 +151,9 @@ class _Presets(Mapping[str, AnyRules]):
 PRESETS: Final[Mapping[str, AnyRules]] = _Presets()
 
 
+_OR_RULES: Final = ", or a game's rules"
+
+
 def get_rules(
     rules: str | AnyRules = "cardgames", num_players: int | None = None, **changes: object
 ) -> AnyRules:
@@ -167,7 +170,7 @@ def get_rules(
     """
     if isinstance(rules, str):
         if rules not in PRESETS:
-            raise RulesError(f"rules={rules!r}: expected one of {', '.join(PRESETS)}, or a game's rules")
+            raise RulesError(f"rules={rules!r}: {expected_one_of(rules, PRESETS, _OR_RULES)}")
         found = PRESETS[rules]
     else:
         found = rules
@@ -176,7 +179,7 @@ def get_rules(
     known: list[str] = [field.name for field in fields(found)] if is_dataclass(found) else []
     for name, value in changes.items():
         if name not in known and (name, value) != ("num_players", None):
-            raise unexpected_keyword("get_rules", name, f"a field of the rules, {', '.join(known)}")
+            raise unexpected_keyword("get_rules", name, known, "a field of the rules,")
     changes = {name: value for name, value in changes.items() if value is not None}
     return replace(found, **changes) if changes else found  # type: ignore[type-var]
 
@@ -247,7 +250,7 @@ def game_named(name: str) -> AnyGame:
     if name not in _games:
         _look_outside()
     if name not in _games:
-        raise RulesError(f"game {name!r}: expected one of {', '.join(_games)}")
+        raise RulesError(f"game {name!r}: {expected_one_of(name, _games)}")
     return _games[name]
 
 

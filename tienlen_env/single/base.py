@@ -5,10 +5,11 @@
 
 | name | meaning |
 |---|---|
-| ``current_seat``, ``is_over`` | the seat to act, -1 at the end; whether the round is over |
+| ``turn``, ``is_over`` | the seat to act, -1 at the end; whether the round is over |
 | ``legal_plays()``, ``legal_actions()`` | the legal plays of the seat to act, as plays or as action ids |
 | ``play(move)``, ``pass_()``, ``undo()`` | a move is a play, an action id (int), or text |
 | ``hand(seat)``, ``places``, ``scores`` | cards (mask), results |
+| ``payments()``, ``balances`` | who paid whom, and for what; units got less units paid |
 | ``record()``, ``from_record(line)`` | write the round as one line of text, and read it |
 | ``view()`` | the data of a picture |
 | ``copy()`` | an independent round; `copy.deepcopy` and `pickle` work, too |
@@ -278,19 +279,14 @@ class BaseRound(Generic[RulesT, PlayT]):
         return self._batch.num_players
 
     @property
-    def current_seat(self) -> int:
+    def turn(self) -> int:
         """The seat to act; -1 when the round is over."""
         return self._state.turn.item()
 
     @property
-    def turn(self) -> int:
-        """The same as `current_seat`."""
-        return self.current_seat
-
-    @property
     def is_over(self) -> bool:
         """Whether the round is over."""
-        return self.current_seat < 0
+        return self.turn < 0
 
     @property
     def places(self) -> tuple[int | None, ...]:
@@ -303,12 +299,16 @@ class BaseRound(Generic[RulesT, PlayT]):
         return tuple(self._state.scores[0].tolist())
 
     @property
-    def payment_list(self) -> list[Payment]:
+    def balances(self) -> tuple[int, ...]:
+        """Units that each seat got in this round, less those that it paid; 0 under rules without payments."""
+        return tuple(self._batch.balances[0].tolist())
+
+    def payments(self) -> list[Payment]:
         """What has been paid in this round (`Batch.payments`); empty under rules without payments."""
         return self._batch.payments()
 
-    def payments(self, names: Sequence[str] | None = None) -> list[str]:
-        """What has been paid in this round, in words: ``"seat 3 pays seat 0 2 units: place"``.
+    def payment_texts(self, names: Sequence[str] | None = None) -> list[str]:
+        """`payments` in words: ``"seat 3 pays seat 0 2 units: place"``.
 
         Args:
             names: P names of the seats; None for ``"seat 0"`` and so on.
@@ -318,7 +318,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         """
         who, causes = seat_names(self.num_players, names, "seat "), self._batch.game.text.causes
         lines = []
-        for payer, payee, amount, cause in self.payment_list:
+        for payer, payee, amount, cause in self.payments():
             pays = "pay" if who[payer] == "you" else "pays"
             units = "1 unit" if amount == 1 else f"{amount} units"
             lines.append(f"{who[payer]} {pays} {who[payee]} {units}: {causes.get(cause, cause)}")
@@ -465,7 +465,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             return OVER.format(unit=self._batch.game.text.unit)
         batch = self._batch
         words = batch.game.text.describe(batch.action_table, self._rows[0].tolist())
-        return POSITION.format(seat=self.current_seat, words=words)
+        return POSITION.format(seat=self.turn, words=words)
 
     def _why_refused(self, action: int, cards: int | None) -> Refusal:
         """The reason why a play is not legal, with its clause of RULES.md."""
@@ -480,7 +480,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return self._error(words, play.action, why.clause)
 
     def _error(self, message: str, action: int | None, clause: str = "") -> IllegalPlayError:
-        seat = None if self.is_over else self.current_seat
+        seat = None if self.is_over else self.turn
         return IllegalPlayError(message, seat=seat, action=action, clause=clause)
 
     # ------------------------------------------------------------ copies
@@ -616,7 +616,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         again._deal()
         painter = Painter(again._batch)
         for play in self._plays:
-            seat = again.current_seat
+            seat = again.turn
             again.play(play)
             painter.record_play(seat)
         view = painter.view(face_up, names)

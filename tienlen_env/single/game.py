@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 from tienlen_env.engine.backends import BackendName
@@ -11,6 +12,10 @@ from tienlen_env.games.common.spec import rounds_of
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.single.base import ROUNDS, AnyPlay, AnyRound, game_of_line, round_type
 from tienlen_env.single.standing import winner_of
+
+
+def _total(amounts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*amounts, strict=True)))
 
 
 class Game:
@@ -59,41 +64,32 @@ class Game:
         return self.round.key
 
     @property
-    def _totals(self) -> tuple[int, ...]:
-        """Points of the finished rounds, by seat."""
-        rounds = [played.scores for played in self._finished]
-        return tuple(map(sum, zip(*rounds, strict=True))) if rounds else (0,) * self.rules.num_players
+    def _rounds(self) -> list[AnyRound]:
+        """The finished rounds, and the one in play if one is."""
+        is_over = self._finished and self.round is self._finished[-1]
+        return [*self._finished] if is_over else [*self._finished, self.round]
 
     @property
     def scores(self) -> tuple[int, ...]:
         """Points of each seat in the game, with the points of the running round that are certain."""
-        totals = self._totals
-        if self._finished and self.round is self._finished[-1]:
-            return totals
-        return tuple(a + b for a, b in zip(totals, self.round.scores, strict=True))
+        return _total(played.scores for played in self._rounds)
 
     @property
     def balances(self) -> tuple[int, ...]:
         """Units that each seat has got in the game less those that it has paid."""
-        net = [0] * self.rules.num_players
-        running = [] if self._finished and self.round is self._finished[-1] else [self.round]
-        for played in [*self._finished, *running]:
-            for payment in played.payment_list:
-                net[payment.payer] -= payment.amount
-                net[payment.payee] += payment.amount
-        return tuple(net)
+        return _total(played.balances for played in self._rounds)
 
     @property
-    def current_seat(self) -> int:
+    def turn(self) -> int:
         """The seat to act; -1 when the game is over."""
-        return self.round.current_seat
+        return self.round.turn
 
     @property
     def is_over(self) -> bool:
         """Whether all rounds are played: the target is reached by one seat alone, or `num_rounds` are."""
         if not self._finished or self.is_ended:
             return self.is_ended
-        totals = self._totals
+        totals = _total(played.scores for played in self._finished)
         num_rounds = rounds_of("game", self.num_rounds, self.rules.target)
         reached = max(totals) >= self.rules.target and totals.count(max(totals)) == 1
         return len(self._finished) >= num_rounds if num_rounds else reached
@@ -107,7 +103,7 @@ class Game:
         if not self.is_over:
             return None
         is_for_units = self.num_rounds is not None and has_payments(self.rules)
-        totals, units = self._totals, self.balances
+        totals, units = self.scores, self.balances
         found = winner_of(totals, totals, units, len(totals), True, is_for_units)
         return None if found < 0 else found
 

@@ -84,7 +84,7 @@ def positions(
         np.bitwise_count(hands),
         state.places[chosen],
         state.scores[chosen],
-        batch.balances()[chosen],
+        batch.balances[chosen],
     )
     everything = zip(
         seats,

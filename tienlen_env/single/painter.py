@@ -59,7 +59,7 @@ def picture(
             shown[seat] = 0
     units = owed = None
     if batch.has_payments:
-        units, net = tuple(batch.balances()[game].tolist()), [0] * num_players
+        units, net = tuple(batch.balances[game].tolist()), [0] * num_players
         for payment in batch.owed(game):
             net[payment.payer] -= payment.amount
             net[payment.payee] += payment.amount

@@ -116,14 +116,14 @@ class Session:
         return self.game.num_rounds if isinstance(self.game, Game) else None
 
     @property
-    def current_seat(self) -> int:
+    def turn(self) -> int:
         """The seat to act; -1 when the game is over."""
-        return self.game.current_seat
+        return self.game.turn
 
     @property
     def is_over(self) -> bool:
         """Whether the game is over."""
-        return self.current_seat < 0
+        return self.turn < 0
 
     @property
     def scores(self) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ class Session:
         Raises:
             TienLenError: the move cannot be read or is not legal; nothing has changed.
         """
-        played, seat = self.round, self.current_seat
+        played, seat = self.round, self.turn
         self.batch.game.check_decisions(self.rules, len(played.plays) + 1)
         self.game.play(move)
         play: AnyPlay = played.plays[-1]
@@ -229,7 +229,7 @@ class Session:
                 "hands": [batch.game.text.format_cards(played.hand(i)) for i in range(played.num_players)],
             }
             if self.batch.has_payments:
-                event["payments"] = [payment._asdict() for payment in played.payment_list]
+                event["payments"] = [payment._asdict() for payment in played.payments()]
             self.events.append(event)
         return play
 

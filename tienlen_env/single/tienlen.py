@@ -201,7 +201,7 @@ class Round(BaseRound[Rules, Play]):
 
     def _exact_plays(self, plays: list[Play]) -> list[Play]:
         """Every choice of inner cards of the table's plays: combinations a rank, with the top fixed."""
-        seat, table = self.current_seat, self._table
+        seat, table = self.turn, self._table
         if table.cards is not None:
             return plays  # an action is a set of cards
         hand, duty = int(self.hand(seat)) if seat >= 0 else 0, self.opening_card

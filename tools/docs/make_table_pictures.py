@@ -135,7 +135,7 @@ def a_bad_round(rules: str, key: int) -> Any:
 
 def key_with_payments(rules: str) -> int:
     """A deal whose round ends with at least four payments."""
-    return next(key for key in range(200) if len(a_round(rules, 4, key).round.payment_list) >= 4)
+    return next(key for key in range(200) if len(a_round(rules, 4, key).round.payments()) >= 4)
 
 
 class Screens:
@@ -235,7 +235,7 @@ class Screens:
         agent = load("trickster")
         while all(len(str(play)) == 2 for play in session.legal):
             session.apply(int(agent.act(session.agent_view())[0]))
-        self._position(rules, 3, len(session.plays), key=key, seat=session.current_seat)
+        self._position(rules, 3, len(session.plays), key=key, seat=session.turn)
         self.page.wait_for_selector(".controls .named")
 
     # ------------------------------------------------------------ results
@@ -399,7 +399,7 @@ class Screens:
                 session = a_round(rules, num_players, key, number)
                 table = getattr(session.round, "table", None)
                 is_free = len(session.legal) >= min_legal and len(str(table or "").split()) >= min_table
-                seat = session.current_seat
+                seat = session.turn
                 is_large = seat >= 0 and len(str(session.view(seat)["hand"]).split()) >= min_hand
                 if is_free and is_large and (not min_table or str(session.plays[-1]) == str(table)):
                     self._position(rules, num_players, number, key=key, seat=seat)

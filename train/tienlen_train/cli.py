@@ -133,7 +133,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _show_help(path: Sequence[str], rest: Sequence[str]) -> int:
-    _parser(path).parse_args(rest)  # prints the help or an error, and exits
+    parser = _parser(path)
+    if rest and not rest[0].startswith("-"):
+        from tienlen_env.errors import expected_one_of
+
+        entries = all_commands()
+        group = entries[path[0]] if path else None
+        known = group.commands if isinstance(group, Group) else entries
+        parser.error(f"{rest[0]!r}: {expected_one_of(rest[0], known)}")
+    parser.parse_args(rest)  # prints the help or an error, and exits
     return 2
 
 

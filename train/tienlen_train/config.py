@@ -26,6 +26,7 @@ from tienlen_agents.settings import (
     setting,
     several_files,
 )
+from tienlen_env.errors import expected_one_of
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
@@ -222,7 +223,7 @@ class SelfPlayConfig(Config):
             return next(found.rules for found in parse_variants(self.variants) if found is not None)
         known = {game.name: game for game in games()}
         if self.env is not None and self.env not in known:
-            raise ValueError(f"env={self.env!r}: expected one of {', '.join(known)}")
+            raise ValueError(f"env={self.env!r}: {expected_one_of(self.env, known)}")
         game = next(iter(known.values())) if self.env is None else known[self.env]
         rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
         if self.env not in (None, game_of(rules).name):

@@ -174,8 +174,8 @@ def play_deals(
             before, running = cards_left, batch.state.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
-    units = batch.balances() if batch.has_payments else None
-    return Played(batch.state.places.copy(), batch.scores(), units, decisions, seconds, forfeits_of(agents))
+    units = batch.balances if batch.has_payments else None
+    return Played(batch.state.places.copy(), batch.scores, units, decisions, seconds, forfeits_of(agents))
 
 
 def _answer(agent: Agent, values: object, number: int) -> IntArray:

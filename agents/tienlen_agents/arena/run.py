@@ -216,7 +216,7 @@ def check_options(options: Mapping[str, object]) -> ArenaSettings:
     """
     for name in options:
         if name not in ArenaOptions.__annotations__:
-            raise unexpected_keyword("match", name, f"one of {', '.join(ArenaOptions.__annotations__)}")
+            raise unexpected_keyword("match", name, ArenaOptions.__annotations__)
     chosen: dict[str, Any] = {f.name: options[f.name] for f in fields(ArenaSettings) if f.name in options}
     return ArenaSettings(**chosen)
 

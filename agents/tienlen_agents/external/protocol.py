@@ -145,7 +145,7 @@ def _position(agent: ProcessAgent, position: HardPosition) -> str:
     view = View(position.batch())
     action, _ = agent.act_cards(view)
     _check_forfeits(agent)
-    return view.table.text(int(action[0]))
+    return view.action_table.text(int(action[0]))
 
 
 def _later_version(agent: ProcessAgent, rules: AnyRules) -> str:

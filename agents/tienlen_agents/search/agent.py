@@ -398,8 +398,7 @@ class SearchAgent(_Searcher):
         rows[:] = decision.row[: rows.shape[1]]
         context.fill(rows, np.repeat(worlds, len(candidates), axis=0))
         is_paid = context.reward == "payments"
-        earned = batch.balances if is_paid else batch.scores
-        before = earned()[:, seat]
+        earned = -(batch.balances if is_paid else batch.scores)[:, seat]
         batch.step(np.tile(decision.actions[candidates], len(worlds)))
         # What a seat gets in payments is known at the end of the round, its points when it has its place.
         while (
@@ -413,7 +412,7 @@ class SearchAgent(_Searcher):
             actions[games] = agent.act(View(batch, games))
             batch.step(actions)
         points: FloatArray = self.first_place_bonus * context.reward_unit * (batch.state.places[:, seat] == 0)
-        points += earned()[:, seat] - before
+        points += earned + (batch.balances if is_paid else batch.scores)[:, seat]
         return points.reshape(len(worlds), len(candidates))
 
 

@@ -208,7 +208,7 @@ class HumanAgent:
         return actions, cards
 
     def _ask(self, view: View, index: int, played: AnyRound) -> AnyPlay | PlayerCommand:
-        seat, players = played.current_seat, range(played.num_players)
+        seat, players = played.turn, range(played.num_players)
         names = tuple("you" if other == seat else f"seat {other}" for other in players)
 
         def refuse() -> None:

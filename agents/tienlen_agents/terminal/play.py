@@ -77,7 +77,7 @@ class TerminalTable:
         """
         session = self.session
         while not session.is_over:
-            agent = self.seats[session.current_seat]
+            agent = self.seats[session.turn]
             if agent is None:
                 answer = self._ask()
                 if answer is PlayerCommand.LEAVE:
@@ -92,7 +92,7 @@ class TerminalTable:
 
     def _ask(self) -> AnyPlay | PlayerCommand:
         """Read a person's play; a forced pass is played without a prompt."""
-        session, seat = self.session, self.session.current_seat
+        session, seat = self.session, self.session.turn
         if words_of(session.rules).is_forced_pass(session.round):
             return session.legal[0]
         if seat != self._at_screen:
@@ -115,7 +115,7 @@ class TerminalTable:
         session = self.session
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
-            name = self.names[session.current_seat]
+            name = self.names[session.turn]
             for forfeit in agent.take_forfeits():
                 tell(f"{name} {notice_of(agent, forfeit)}")
                 # It may tell of the hand, so people read it when the round is over.
@@ -127,7 +127,7 @@ class TerminalTable:
         return play
 
     def _apply(self, play: AnyPlay) -> None:
-        session, played, seat = self.session, self.session.round, self.session.current_seat
+        session, played, seat = self.session, self.session.round, self.session.turn
         words = words_of(session.rules)
         is_forced = self.seats[seat] is None and words.is_forced_pass(played)
         session.apply(play)
@@ -167,7 +167,7 @@ class TerminalTable:
         return next((plays for other, plays in reversed(self._decisions) if other == seat), None)
 
     def _take_back(self) -> None:
-        back = self._last_decision(self.session.current_seat)
+        back = self._last_decision(self.session.turn)
         assert back is not None  # checked in `_ask_seat`
         self._decisions = [(seat, plays) for seat, plays in self._decisions if plays < back]
         self.session.undo(len(self.session.plays) - back)
@@ -186,17 +186,10 @@ class TerminalTable:
                 f"{plural(totals[seat], 'point')}"
             )
         if session.batch.has_payments:
-            lines += [f"  {text}" for text in played.payments(names)] or ["  no payments"]
-            net = dict.fromkeys(range(len(names)), 0)
-            for payment in played.payment_list:
-                net[payment.payer] -= payment.amount
-                net[payment.payee] += payment.amount
-            lines.append("  " + "  ".join(f"{names[seat]} {units:+d}" for seat, units in net.items()))
+            lines += [f"  {text}" for text in played.payment_texts(names)] or ["  no payments"]
+            lines.append(f"  {_signed(names, played.balances)}")
             if played.round_index:
-                total = session.batch.balances()[0].tolist()
-                lines.append(
-                    "  in the game: " + "  ".join(f"{n} {u:+d}" for n, u in zip(names, total, strict=True))
-                )
+                lines.append(f"  in the game: {_signed(names, session.game.balances)}")
         if isinstance(session.game, Game) and session.winner is not None:
             winner = names[session.winner]
             lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
@@ -222,6 +215,10 @@ def short_names(names: Sequence[str]) -> list[str]:
                 name = name[: NAME_COLUMNS - number - 1] + "…"
         short.append(name)
     return numbered(short)
+
+
+def _signed(names: Sequence[str], balances: Sequence[int]) -> str:
+    return "  ".join(f"{name} {units:+d}" for name, units in zip(names, balances, strict=True))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -62,7 +62,7 @@ class OpenSpielAgent:
             for event in reversed(batch.state.history[0].tolist()):
                 if event:
                     cards = event & ((1 << HISTORY_SEAT_SHIFT) - 1)
-                    action = view.table.classify(cards) if cards else 0  # type: ignore[attr-defined]
+                    action = view.action_table.classify(cards) if cards else 0  # type: ignore[attr-defined]
                     plays.append(Event((event >> HISTORY_SEAT_SHIFT) - 1, action, cards))
         state = game.new_initial_state()
         state.at = Position(batch, (), tuple(plays), (0.0,) * batch.num_players)

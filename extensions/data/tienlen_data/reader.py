@@ -19,10 +19,7 @@ from tienlen_env.single.base import AnyRound
 _RESULTS: Final[dict[str, Callable[[AnyRound], Iterable[int | None]]]] = {
     "places": lambda found: found.places,
     "points": lambda found: found.scores,
-    "units": lambda found: [
-        sum(pay.amount * ((pay.payee == seat) - (pay.payer == seat)) for pay in found.payment_list)
-        for seat in range(found.num_players)
-    ],
+    "units": lambda found: found.balances,
 }
 
 

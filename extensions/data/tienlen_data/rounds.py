@@ -223,8 +223,8 @@ def play_block(config: DataConfig, first: int, num_rounds: int) -> Block:
             over, ended = ~running, batch.select(~running)
             for name, values in (
                 ("places", ended.state.places),
-                ("points", ended.scores()),
-                ("units", ended.balances()),
+                ("points", ended.scores),
+                ("units", ended.balances),
             ):
                 results[name][games[over]] = values
             num_decisions[games[over]] = step

@@ -16,6 +16,7 @@ from tienlen_agents.arena.chunk import Job
 from tienlen_agents.arena.lineup import blocks
 from tienlen_agents.arena.match import make_match_up
 from tienlen_agents.arena.run import MatchUp
+from tienlen_env.errors import expected_one_of
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 
@@ -166,7 +167,7 @@ class Suite:
             ValueError: there is none of that name.
         """
         if name not in self.tracks:
-            raise ValueError(f"track {name!r}: expected one of {', '.join(self.tracks)}")
+            raise ValueError(f"track {name!r}: {expected_one_of(name, self.tracks)}")
         track = self.tracks[name]
         if not quick:
             return track

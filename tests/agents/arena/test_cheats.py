@@ -371,7 +371,7 @@ PLAYS = [
 def test_programs_and_the_table_refuse(text: Any) -> None:
     """Seat 0 must lead from 3s 4s 6c; what is not legal is refused with the seat, and nothing changes."""
     session = Session("cardgames", key=1, whole_game=False)
-    seat, hand = session.current_seat, int(session.round.hand(session.current_seat))
+    seat, hand = session.turn, int(session.round.hand(session.turn))
     view = session.agent_view()
     (request,) = play_requests(view, [0], lambda _: (1, 1))
     with pytest.raises(Failure, match=r"answer without cards|illegal play"):
@@ -381,7 +381,7 @@ def test_programs_and_the_table_refuse(text: Any) -> None:
         with pytest.raises(TienLenError):
             session.apply(text)
         assert np.array_equal(session.batch.state.rows, before)
-        assert (session.current_seat, len(session.events)) == (seat, num_events)
+        assert (session.turn, len(session.events)) == (seat, num_events)
         assert int(session.round.hand(seat)) == hand
 
 

@@ -37,7 +37,7 @@ def test_units_are_what_the_ledger_says(south: arena.MatchResult) -> None:
     slots = arena.lineup.blocks(south.lineup, south.permutations)[0]
     for game, record in enumerate(south.records):
         net = [0] * 4
-        for payment in Round.from_record(record).payment_list:
+        for payment in Round.from_record(record).payments():
             net[payment.payer] -= payment.amount
             net[payment.payee] += payment.amount
         assert south.units[0, game][slots[game]].tolist() == net

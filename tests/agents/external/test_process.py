@@ -573,7 +573,7 @@ print(agent._child._process.pid)
         ("process:no-such-program --fast", "there is no command 'no-such-program --fast'"),
         ("process:'", "cannot be split into words"),
         ("process:sh,limit_ms=0", "limit_ms=0"),
-        ("process:sh,restart=1", "its options are limit_ms, start_ms, restarts, name"),
+        ("process:sh,restart=1", "expected one of limit_ms, start_ms, restarts, name"),
     ],
 )
 def test_what_cannot_be_loaded(text, message):
@@ -612,7 +612,7 @@ class Raiser:
         for i, mask in enumerate(cards.tolist()):
             for card in card_ids(int(view.hand[i]) & ~mask):
                 other = mask & ~(mask & -mask) | 1 << card
-                if mask and view.played[i].any() and is_action(view.table, other, actions[i]):
+                if mask and view.played[i].any() and is_action(view.action_table, other, actions[i]):
                     cards[i] = other
                     self.raised += 1
                     break

@@ -245,7 +245,9 @@ def test_a_card_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac 5h", "9c Kd", "2c 3d").play("6c")
     view = View(deal.batch)
     inputs = Reader(T.FEATURES, "none").read(view)
-    rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
+    rows = {
+        view.action_table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)
+    }
     assert set(rows) == {"8c", "Ac"}
     row = rows["8c"]
     assert np.flatnonzero(row[: T.END]).tolist() == [6, T.SUIT + 1]
@@ -279,7 +281,9 @@ def test_melds_by_hand() -> None:
     )
     view = View(deal.batch)
     inputs = Reader(T.FEATURES, "heuristic").read(view)
-    rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
+    rows = {
+        view.action_table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)
+    }
     assert set(rows) == {"end", "meld 7+6", "meld 6 6", "meld 6-7-8"}
     assert [name for name, row in rows.items() if row[T.END]] == ["end"]
     assert np.flatnonzero(rows["meld 7+6"][T.PILE : T.AUX]).tolist() == [5, 7]  # a 6 and an 8 remain

@@ -61,7 +61,9 @@ def test_features_tell_every_action_apart(preset: str) -> None:
         assert set(np.unique(what)) <= {0.0, 1.0}
         assert not what[inputs.action == 0].any()
         for action, row in zip(inputs.action.tolist(), what, strict=True):
-            if view.table.declare != action:  # a declaration shows no cards; it is the only legal action
+            if (
+                view.action_table.declare != action
+            ):  # a declaration shows no cards; it is the only legal action
                 assert seen.setdefault(row.tobytes(), action) == action
     assert len(set(seen.values())) == len(seen) > 100
 
@@ -72,7 +74,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
     view = View(batch)
     inputs = Reader(FEATURES, "none").read(view)
-    ids = {view.table.text(a): i for i, a in enumerate(inputs.action.tolist())}
+    ids = {view.action_table.text(a): i for i, a in enumerate(inputs.action.tolist())}
     pair = as_bfloat16(inputs.action_features)[ids["pair 3h"]].float().numpy()
     left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
     assert left.tolist() == card_ids(parse_cards("4d"))

@@ -297,7 +297,7 @@ def position(hand, *others, moves=(), preset="cardgames"):
 
 def decide(hand, *others, moves=(), preset="cardgames"):
     view = position(hand, *others, moves=moves, preset=preset)
-    return view.table.text(int(tienlen_agents.load("heuristic").act(view)[0]))
+    return view.action_table.text(int(tienlen_agents.load("heuristic").act(view)[0]))
 
 
 def test_rule_1_empties_the_hand():
@@ -486,7 +486,9 @@ def test_judging_counts_what_beats_a_play():
     batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
     view = View(batch)
     _, facts = evaluate(view)
-    better = dict(zip(map(view.table.text, view.legal_actions.action.tolist()), facts[:, 2], strict=True))
+    better = dict(
+        zip(map(view.action_table.text, view.legal_actions.action.tolist()), facts[:, 2], strict=True)
+    )
     assert better["single Kh"] == 5
     assert better["single 2d"] == 1
     assert better["pair 2c"] == 0

@@ -506,7 +506,7 @@ def test_plays_whole_games():
         actions = np.full(2, NO_ACTION)
         actions[games] = agent.act(View(batch, games))
         batch.step(actions)
-    assert (batch.scores().max(axis=1) >= 4).all()
+    assert (batch.scores.max(axis=1) >= 4).all()
 
 
 def test_solved_endings_are_played_perfectly():

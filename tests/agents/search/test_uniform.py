@@ -89,7 +89,7 @@ def points(agent: Agent, num_games: int = 300) -> float:
             if waits.any():
                 actions[waits] = player.act(View(batch, np.flatnonzero(waits)))
         batch.step(actions)
-    return float(batch.scores()[:, 0].mean())
+    return float(batch.scores[:, 0].mean())
 
 
 def test_beats_random_play() -> None:

@@ -134,7 +134,7 @@ def check_against_round(game, name, num_players, rng):
         extra = {name: sum(1 << c for c in pile) for name, pile in zip(names, piles, strict=True)}
     peer = round_type(PRESETS[name]).from_hands(at.batch.rules, at.hands, leader=leader, **extra)
     while not peer.is_over:
-        assert state.current_player() == peer.current_seat
+        assert state.current_player() == peer.turn
         assert state.legal_actions() == peer.legal_actions()
         action = int(rng.choice(peer.legal_actions()))
         state.apply_action(action)

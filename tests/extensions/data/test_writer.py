@@ -89,8 +89,8 @@ def test_columns_say_what_the_engine_says(tmp_path):
             assert decisions["return"][i] == pytest.approx(to_end[step, decisions["seat"][i]], abs=1e-5)
         chopped += np.any(rewards, axis=1).sum() > 1
         assert rounds["num_decisions"][number] == at - first
-        assert rounds["points"][number] == batch.scores()[0].tolist() == list(played.scores)
-        assert rounds["units"][number] == batch.balances()[0].tolist()
+        assert rounds["points"][number] == batch.scores[0].tolist() == list(played.scores)
+        assert rounds["units"][number] == batch.balances[0].tolist()
         assert rounds["places"][number] == list(played.places)
         assert rounds["agents"][number] == [("random", "greedy")[(seat + number) % 2] for seat in range(4)]
     assert at == len(decisions["round"])

@@ -205,8 +205,8 @@ def moving_to_and_fro() -> None:
     same(device.state.turn, host.state.turn)
     same(device.state.hands, host.state.hands)
     same(device.state.history, host.state.history)  # type: ignore[attr-defined]
-    assert np.array_equal(device.scores(), host.scores())
-    assert np.array_equal(device.to_host().balances(), host.balances())
+    assert np.array_equal(device.scores, host.scores)
+    assert np.array_equal(device.to_host().balances, host.balances)
     hands = np.array([[15 << 4 * i for i in range(4)]] * 5)
     device.set_hands(hands, 1)
     host.set_hands(hands, 1)

@@ -245,7 +245,7 @@ def _(packet: Packet, _: object) -> None:
 @kind("another leader", "not the suite's deal")
 def _(packet: Packet, _: object) -> None:
     lines = lines_of(packet)
-    leads = Round(get_rules("cardgames"), Round.from_record(lines[0]).key).current_seat
+    leads = Round(get_rules("cardgames"), Round.from_record(lines[0]).key).turn
     put(packet, [_replayed(lines[0], leader=(leads + 1) % 4), *lines[1:]])
 
 
@@ -296,7 +296,7 @@ def _(packet: Packet, _: object) -> None:
     done = False
     for play in old.plays:
         legal = new.legal_plays()
-        if not done and new.current_seat != agent and len(legal) > 1:
+        if not done and new.turn != agent and len(legal) > 1:
             new.play(next(other for other in legal if str(other) != str(play)))
             done = True
             break

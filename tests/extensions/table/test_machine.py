@@ -101,7 +101,7 @@ async def evening(rules: str, seats: list[str], key: str, draws: list[int], **ga
 
         table.enter(Ear())
         for draw in draws:
-            while not (table.is_waiting or table.session.is_over or table.session.current_seat == 0):
+            while not (table.is_waiting or table.session.is_over or table.session.turn == 0):
                 await asyncio.sleep(0)
             view = table.view(0)
             views.append(shown(view))

@@ -128,7 +128,7 @@ async def at_the_server(session: Session, seat: int, agent: Any) -> list[str]:
     """All that a seat and an observer get while an agent in the seat to act fails."""
     number = session.num_players
     stored = Stored(1, session.rules.name, 1, False, None, False, 0, ("human",) * number, 0, (), {})
-    agents = [agent if other == session.current_seat else None for other in range(number)]
+    agents = [agent if other == session.turn else None for other in range(number)]
     names = [f"name {other}" for other in range(number)]
     table = ServedTable(stored, Store(":memory:"), names, agents, None, None)  # type: ignore[arg-type]
     table.session = session
@@ -161,7 +161,7 @@ def at_the_terminal(session: Session, agent: Any, monkeypatch: pytest.MonkeyPatc
     """What the terminal tells of the failure, before the round is over."""
     told: list[str] = []
     monkeypatch.setattr(terminal, "tell", told.append)
-    seats = [agent if seat == session.current_seat else None for seat in range(session.num_players)]
+    seats = [agent if seat == session.turn else None for seat in range(session.num_players)]
     with suppress(ValueError):  # of an agent's own code: the command ends
         terminal.TerminalTable(session, seats, [f"name {seat}" for seat in range(len(seats))])._choice_of(
             agent
@@ -176,7 +176,7 @@ def compare(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     async def play() -> None:
         nonlocal num_differ
         for session in sessions(number, draw):
-            seat = draw.choice([s for s in range(session.num_players) if s != session.current_seat])
+            seat = draw.choice([s for s in range(session.num_players) if s != session.turn])
             pair = session, with_hidden(session, seat, draw)
             num_differ += bool((pair[0].batch.state.hands != pair[1].batch.state.hands).any())
             agent = draw.choice(AGENTS)
@@ -275,7 +275,7 @@ def test_nobody_passes_over_an_instant_win_at_the_server(rules: str) -> None:
     async def play() -> None:
         table = seated(rules, key, [None] * 4)
         table.drive = lambda: None  # type: ignore[method-assign]
-        seat = table.session.current_seat
+        seat = table.session.turn
         for text in ("", "-", "3s", "2h"):
             with pytest.raises(MessageError, match=r"4\.12"):
                 await table.play(seat, 0, text)

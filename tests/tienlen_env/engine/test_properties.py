@@ -156,7 +156,7 @@ def test_rewards_are_paid_when_places_settle(rules: Rules, key: int, seed: int) 
         points = np.array(rules.place_points)[batch.state.places]
         assert np.array_equal(rewards, np.where(settled, points, 0))
         assert (dones <= (batch.state.turn < 0)).all()
-    assert np.array_equal(batch.scores(), np.array(rules.place_points)[batch.state.places])
+    assert np.array_equal(batch.scores, np.array(rules.place_points)[batch.state.places])
 
 
 # ---------------------------------------------------------------- records, keys, backends

@@ -98,7 +98,7 @@ def played(name: str) -> dict[str, Any]:
             seen += [batch.action_mask(), batch.observe(), batch.state.turn.copy()]
             for scheme, other in batches.items():
                 rewards[scheme].append(other.step(ids)[0].copy())
-        scores.append(batch.scores()[:2].tolist())
+        scores.append(batch.scores[:2].tolist())
     return {
         "observation": digest(seen),  # type: ignore[arg-type]
         "rewards": {scheme: digest(parts) for scheme, parts in rewards.items()},  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def test_pettingzoo(make: Any, name: str) -> None:
             env.step(legal(rng, env.observe(env.agent_selection)["action_mask"]))
         assert [form(info) for info in env.infos.values()] == [expected] * env.max_num_agents
         assert min(info["place"] for info in env.infos.values()) == 0
-        assert [info["units"] for info in env.infos.values()] == env.unwrapped.batch.balances()[0].tolist()
+        assert [info["units"] for info in env.infos.values()] == env.unwrapped.batch.balances[0].tolist()
         if has_payments(PRESETS[name]):
             assert {agent: info["units"] for agent, info in env.infos.items()} == env.rewards
 
@@ -115,7 +115,7 @@ def test_gymnasium(name: str) -> None:
             _, _, over, _, info = env.step(legal(rng, info["action_mask"]))
             assert form(info) == expected
         assert info["place"] >= 0
-        assert info["units"] == env.games.batch.balances()[0, info["seat"]]
+        assert info["units"] == env.games.batch.balances[0, info["seat"]]
 
 
 @each_preset

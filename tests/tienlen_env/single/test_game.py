@@ -212,7 +212,7 @@ def test_a_game_equals_a_batch_of_games(name: str, num_players: int) -> None:
             game.play(play)
             assert bool(dones[0]) == game.is_over
         assert (batch.state.turn < 0).all()
-        assert batch.scores()[0].tolist() == list(game.scores) == rewards.tolist()
+        assert batch.scores[0].tolist() == list(game.scores) == rewards.tolist()
 
 
 def test_a_game_to_ten_with_the_winner_leading() -> None:
@@ -401,7 +401,7 @@ def test_a_pass_in_a_game_without_passes_is_refused() -> None:
     with pytest.raises(IllegalPlayError, match="no pass") as caught:
         game.pass_()
     assert game.record() == before
-    assert (caught.value.seat, caught.value.clause) == (game.current_seat, "8.5")
+    assert (caught.value.seat, caught.value.clause) == (game.turn, "8.5")
 
 
 def test_refusals_say_seat_action_and_clause() -> None:
@@ -439,7 +439,7 @@ def test_a_round_from_the_view_of_a_player() -> None:
         view = View(batch)
         for i in range(5):
             seen, seat = kind.from_view(view, i), int(batch.state.turn[i])
-            assert seen.current_seat == seat
+            assert seen.turn == seat
             assert seen.hand(seat) == batch.state.hands[i, seat]
             counts = [int(seen.hand(s)).bit_count() for s in range(4)]
             assert counts == batch.state.num_cards_left[i].tolist()
@@ -461,7 +461,7 @@ def test_the_text_of_every_play_is_a_move(name: str) -> None:
         rng = random.Random(key)
         while not game.round.is_over and not game.records:
             play = rng.choice(game.legal_plays())
-            seat = game.current_seat
+            seat = game.turn
             game.play(str(play))
             made = game.round.plays[-1] if game.round.plays else play
             assert (made.action, made.cards) == (play.action, play.cards)
@@ -483,7 +483,7 @@ def test_a_record_says_whether_its_game_is_over(name: str, num_rounds: int) -> N
             game.end()
     again = Game.from_record(game.record())
     assert again.is_over
-    assert again.current_seat == -1
+    assert again.turn == -1
     assert (again.record(), again.scores, again.winner) == (game.record(), game.scores, game.winner)
     assert again.undo() == game.undo()
     assert not again.is_over

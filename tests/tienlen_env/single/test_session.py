@@ -30,7 +30,7 @@ GAMES = ("cardgames", "thirteens_dummy_manual")
 def test_a_whole_game(rules):
     session, game, rng = Session(rules, 3), Game(rules, 3), random.Random(0)
     while not session.is_over:
-        seat = session.current_seat
+        seat = session.turn
         view = session.view(seat)
         assert view == json.loads(json.dumps(view))
         assert [play.action for play in session.legal] == view["legal_ids"]
@@ -41,7 +41,7 @@ def test_a_whole_game(rules):
         assert session.plays[-1] is play
         assert session.record() == game.record()
         state = session.batch.state
-        assert state.turn[0] == session.current_seat == game.current_seat
+        assert state.turn[0] == session.turn == game.turn
         assert tuple(state.scores[0].tolist()) == session.scores == game.scores
         hands = [int(session.round.hand(s)) for s in range(session.num_players)]
         assert session.is_over or state.hands[0].tolist() == hands
@@ -116,11 +116,11 @@ def test_an_evening(rules: str, num_rounds: int) -> None:
             if len(leaders) == 3:
                 session.end()
                 continue
-            leaders.append((session.round.leader, session.current_seat))
+            leaders.append((session.round.leader, session.turn))
         played = session.round
         session.apply(rng.choice(session.legal))
-        assert session.batch.turn[0] == session.current_seat
-        for payment in played.payment_list if played.is_over else ():
+        assert session.batch.turn[0] == session.turn
+        for payment in played.payments() if played.is_over else ():
             balance[payment.payee] += payment.amount
             balance[payment.payer] -= payment.amount
         first = played.places.index(0) if played.is_over else 0
@@ -131,7 +131,9 @@ def test_an_evening(rules: str, num_rounds: int) -> None:
     assert session.num_rounds == num_rounds
     assert session.view(0)["current_seat"] is None
     assert session.batch.turn[0] == -1
-    assert session.game.balances == tuple(balance)
+    assert session.game.balances == tuple(balance) == tuple(session.batch.balances[0].tolist())
+    assert session.game.scores == tuple(session.batch.scores[0].tolist()), "one name and one shape"
+    assert session.round.balances == session.round.copy().balances
     if session.batch.has_payments:
         assert session.view(0)["balances"] == balance.tolist()
     standing = list(balance if session.batch.has_payments else session.scores)
@@ -276,12 +278,12 @@ def outside():
 def test_a_game_from_outside(outside):
     session, rng = Session(outside, 3), random.Random(0)
     while not session.is_over:
-        view = session.view(session.current_seat)
+        view = session.view(session.turn)
         assert view == json.loads(json.dumps(view))
         assert view["rules"]["game"] == outside
         play = session.legal[rng.randrange(len(session.legal))]
         session.apply(rng.choice([play, play.action, str(play)]))
-        assert session.batch.state.turn[0] == session.current_seat
+        assert session.batch.state.turn[0] == session.turn
         assert session.batch.state.scores[0].tolist() == list(session.scores)
     (line,) = session.record().splitlines()
     played = type(session.round).from_record(line)
@@ -318,9 +320,9 @@ def test_a_view_has_the_balances_where_something_is_paid() -> None:
     while not session.is_over:
         session.apply(session.legal[-1])
         for seat in (0, None):
-            assert session.view(seat)["balances"] == session.batch.balances()[0].tolist()
+            assert session.view(seat)["balances"] == session.batch.balances[0].tolist()
         seen.append(session.view(0)["balances"])
-    payments = session.round.payment_list
+    payments = session.round.payments()
     assert payments
     assert seen[-1] == [sum(p.amount * ((p.payee == s) - (p.payer == s)) for p in payments) for s in range(4)]
     assert "balances" not in Session("cardgames", key=3).view(0)

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from tienlen_env.errors import expected_one_of
 from tienlen_env.games.common.arrays import Fields, IntArray
 
 Episode = Literal["round", "game"]
@@ -76,7 +77,7 @@ def check_settings(reward: str, rewards: Sequence[str], history: int = 0, histor
         ValueError: it names the setting and what is expected.
     """
     if reward not in rewards:
-        raise ValueError(f"reward={reward!r}: expected one of {', '.join(rewards)}")
+        raise ValueError(f"reward={reward!r}: {expected_one_of(reward, rewards)}")
     for name, num in (("history", history), ("history_length", history_length)):
         if isinstance(num, bool) or not isinstance(num, int | np.integer) or not 0 <= num <= MAX_HISTORY:
             raise ValueError(f"{name}={num!r}: expected a number of plays in 0..{MAX_HISTORY}")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tienlen_env.errors import RulesError
+from tienlen_env.errors import RulesError, expected_one_of
 from tienlen_env.games.common.game import find_action
 from tienlen_env.games.common.notation import Notation, Words, fault
 from tienlen_env.games.thirteens import cards
@@ -86,7 +86,7 @@ class ThirteensNotation(Notation):
 
 def _find(rules: str | ThirteensRules, **size: int) -> ThirteensRules:
     if isinstance(rules, str) and rules not in PRESETS:
-        raise RulesError(f"rules={rules!r}: expected one of {', '.join(PRESETS)}")
+        raise RulesError(f"rules={rules!r}: {expected_one_of(rules, PRESETS)}")
     return replace(PRESETS[rules] if isinstance(rules, str) else rules, **size)  # type: ignore[arg-type]
 
 

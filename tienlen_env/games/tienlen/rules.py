@@ -13,7 +13,7 @@ from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.errors import NotationError, RulesError, expected_one_of
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards, parse_cards
 from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
@@ -617,7 +617,7 @@ def get_rules(rules: str | Rules = "cardgames", num_players: int | None = None) 
     """
     if isinstance(rules, str):
         if rules not in NAMED:
-            raise RulesError(f"rules={rules!r}: expected one of {', '.join(NAMED)}, or a Rules")
+            raise RulesError(f"rules={rules!r}: {expected_one_of(rules, NAMED, ', or a Rules')}")
         rules = NAMED[rules]
     elif not isinstance(rules, Rules):
         raise RulesError(f"rules={rules!r}: expected a preset's name or a Rules")

@@ -427,6 +427,7 @@ class CudaBatch(VariantBatch):
         self._launch(self._loops.action_cards, *self._tables, ids, out, stream=stream)
         return out
 
+    @property
     def scores(self) -> IntArray:
         """int64 (B, P) on the host: points so far; waits for the device."""
         return cast(DeviceArray, self.state.scores).copy_to_host()

@@ -158,7 +158,7 @@ class ServedTable:
         session = self.session
         events: list[Any] = [event for event in session.events if event["type"] == "play"]
         plays: list[int] = [machine.SEATS * event["round"] + event["seat"] for event in events]
-        given = [len(plays), self.num_rounds, int(session.is_over), session.current_seat]
+        given = [len(plays), self.num_rounds, int(session.is_over), session.turn]
         self._numbers[machine.NUM_PLAYS : machine.NUM_GIVEN] = given
         machine.react(self._numbers, plays, TableEvent.LOOK, -1, 0)
         return TableRefusal(machine.react(self._numbers, plays, event, -1 if seat is None else seat, number))
@@ -453,7 +453,7 @@ class ServedTable:
                 await asyncio.sleep(self._pause)
             async with self._lock:
                 session = self.session
-                seat, player = session.current_seat, self._numbers[machine.PLAYER]
+                seat, player = session.turn, self._numbers[machine.PLAYER]
                 agent = self._agents[seat] if player == TablePlayer.AGENT else None
                 if player == TablePlayer.STAND_IN:
                     agent = self._stand_in
@@ -494,7 +494,7 @@ class ServedTable:
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
-                self._notice(session.current_seat, notice_of(agent, forfeit))
+                self._notice(session.turn, notice_of(agent, forfeit))
         play: AnyPlay = session.round.play_of(int(actions[0]), int(cards[0]))
         return play
 
@@ -510,7 +510,7 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
     words = words_of(session.rules)
     row, options, fields = (array.tolist() for array in session.batch.kernel_arrays)
     row = row[0]
-    is_held = cards != 0 and cards & ~row[game.columns.hand + session.current_seat] == 0
+    is_held = cards != 0 and cards & ~row[game.columns.hand + session.turn] == 0
     is_refused = per_game(game).is_refused_with
     actions = [play.action for play in legal]
     if words.find_action is not None:

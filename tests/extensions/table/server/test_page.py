@@ -230,7 +230,7 @@ def deal_where(wanted: Callable[[Session, list[int]], Any]) -> tuple[int, Any]:
     """The first key where seat 0 leads and `wanted` finds something among its exact plays."""
     for key in range(2000):
         session = Session("cardgames", key, whole_game=False)
-        if session.current_seat == 0:
+        if session.turn == 0:
             found = wanted(session, [int(play.cards) for play in session.round.legal_plays(exact=True)])
             if found is not None:
                 return key, found
@@ -246,7 +246,7 @@ def trick_of(played: Round) -> list[tuple[int, str]]:
     trick: list[tuple[int, str]] = []
     for play in played.plays:
         trick = trick if again.table is not None else []
-        trick.append((again.current_seat, format_cards(play.cards)))
+        trick.append((again.turn, format_cards(play.cards)))
         again.play(play)
     return trick
 
@@ -656,7 +656,7 @@ def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage,
     played, _ = stored(page)
     assert played.is_over
     assert has_hinted
-    payments = played.payment_list
+    payments = played.payments()
     seats = range(num_players)
     balances = [sum(p.amount * ((p.payee == s) - (p.payer == s)) for p in payments) for s in seats]
     totals = page.locator("dialog .scores tbody td:last-child").all_inner_texts()
@@ -766,7 +766,7 @@ def test_two_sixes_on_two_fives_play_themselves(new_page: NewPage, host: str) ->
         plays.append({"action": play.action, "cards": format_cards(play.cards)})
         played.play(play)
     seats = ["heuristic"] * 4
-    seats[played.current_seat] = "human"
+    seats[played.turn] = "human"
     game = {"config": {"rules": "cardgames", "seats": seats, "whole_game": False, "pause": 0},
             "rounds": [{**data, "plays": plays}], "roundsSeen": 0}  # fmt: skip
     page.evaluate("game => localStorage.setItem('game:2', game)", json.dumps(game))
@@ -996,7 +996,7 @@ def finished_game(key: int) -> dict[str, Any]:
     while not played.is_over:
         legal = played.legal_plays()
         singles = [play for play in legal if int(play).bit_count() == 1]
-        play = singles[-1] if singles and played.current_seat == 0 else legal[min(1, len(legal) - 1)]
+        play = singles[-1] if singles and played.turn == 0 else legal[min(1, len(legal) - 1)]
         plays.append({"action": play.action, "cards": format_cards(int(play))})
         played.play(play)
     start = {"rules": "cardgames", "num_players": 4, "key": f"{key:016x}", "round": 0, "leader": None}
@@ -1174,7 +1174,7 @@ def test_cards_selected_before_the_turn_wait(new_page: NewPage, host: str) -> No
     sit_down(page, host, 0, hands=hands, pause=10**8)
     page.locator('.hand .hold[data-card="2h"]').click()
     first = Round.from_hands("cardgames", [parse_cards(hand) for hand in hands])
-    assert first.current_seat == 3
+    assert first.turn == 3
     action = next(play.action for play in first.legal_plays() if str(play) == "3s")
     other = page.context.new_page()  # another tab plays for seat 3: the table follows what is stored
     other.goto(host)
@@ -1249,7 +1249,7 @@ def test_the_table_says_that_nothing_beats(new_page: NewPage, host: str) -> None
     first = Round.from_hands("cardgames", [parse_cards(hand) for hand in hands], leader=3)
     plays = []
     for text in ("6d", "2h"):
-        while first.current_seat not in ((3,) if text == "6d" else (1,)):
+        while first.turn not in ((3,) if text == "6d" else (1,)):
             plays.append({"action": 0, "cards": ""})
             first.play("")
         plays.append({"action": next(p.action for p in first.legal_plays() if str(p) == text), "cards": text})
@@ -1351,7 +1351,7 @@ CHAMPIONS = ("human", "champion", "champion", "champion")
 
 def test_files_are_loaded_once_and_an_agent_without_weights_is_replaced(new_page: NewPage, host: str) -> None:
     """The stand-in is named at the seat and in the record; the champion plays once its weights are there."""
-    key = next(key for key in range(200) if Round("cardgames", key).current_seat == 1)
+    key = next(key for key in range(200) if Round("cardgames", key).turn == 1)
     page = new_page()
     names: list[str] = []
     page.on("request", lambda request: names.append(request.url.rpartition("/")[2]))
@@ -1376,7 +1376,7 @@ def test_files_are_loaded_once_and_an_agent_without_weights_is_replaced(new_page
 @pytest.mark.parametrize("place", ["server", "static host"])
 def test_a_slow_line(place: str, new_page: NewPage, server: Server, host: str) -> None:
     """1.6 Mbit/s and 150 ms: until something is drawn, a hand is dealt, and an agent has played."""
-    key = next(key for key in range(200) if Round("cardgames", key).current_seat == 1)
+    key = next(key for key in range(200) if Round("cardgames", key).turn == 1)
     address = f"{server.address}" if place == "server" else host
     page = new_page()
     sit_down(page, address, key, seats=CHAMPIONS)
@@ -1592,10 +1592,10 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     other = Round(played.rules, played.key)
     for play in played.plays[:5]:
         other.play(play)
-    page.get_by_label("Seen from").select_option(str((other.current_seat + 1) % 4))
+    page.get_by_label("Seen from").select_option(str((other.turn + 1) % 4))
     expect(page.locator(".seat-row .card-row")).to_have_count(1)
     expect(page.locator(".advice tbody")).to_have_count(0)  # the plays of another hand
-    page.get_by_label("Seen from").select_option(str(other.current_seat))
+    page.get_by_label("Seen from").select_option(str(other.turn))
     expect(page.locator(".seat-row .card-row")).to_have_count(1)
     expect(page.locator(".advice tbody")).to_have_count(1)
     page.goto(f"{page.url.split('#')[0]}#explorer")
@@ -1732,9 +1732,7 @@ def test_plays_are_told_in_the_words_of_the_game(
     cards = format_cards(played.plays[-1].cards)
     for locale, said in (("vi-VN", f"đánh {words}: "), ("en-GB", "plays ")):
         page = new_page(locale=locale)
-        seats = [
-            "human" if seat == played.current_seat else "heuristic" for seat in range(played.num_players)
-        ]
+        seats = ["human" if seat == played.turn else "heuristic" for seat in range(played.num_players)]
         sit_down(page, host, key, rules=rules, seats=tuple(seats), plays=plays)
         signs = cards.translate(str.maketrans("scdh", "♠♣♦♥")).replace("T", "10")
         expect(page.locator(".status")).to_contain_text(said)

@@ -124,7 +124,7 @@ async def listen_to_games(hub: Hub, num_games: int, rules: str, num_players: int
         for ear in ears.values():
             table.enter(ear)
         while not table.session.is_over:
-            seat = table.session.current_seat
+            seat = table.session.turn
             if table.is_waiting:
                 for person in people:
                     await table.go_on(person)
@@ -182,7 +182,7 @@ def test_a_selection_is_what_the_exact_plays_say(rules: str) -> None:
         while not session.is_over:
             plays = session.round.legal_plays(exact=True)
             masks = [int(play.cards) for play in plays]
-            hand = session.round.hand(session.current_seat)
+            hand = session.round.hand(session.turn)
             for _ in range(3):
                 whole = draw.choice(masks)
                 cards = [
@@ -390,7 +390,7 @@ def play_a_round(hub: Hub, rules: str, seats: tuple[str, ...]) -> None:
         ear = Ear(table, seat)
         table.enter(ear)
         while not table.session.is_over:
-            if table.session.current_seat == seat:
+            if table.session.turn == seat:
                 await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][-1])  # type: ignore[index, arg-type]
             await asyncio.sleep(0.005)
         table.leave(ear)
@@ -640,7 +640,7 @@ def test_programs_end_with_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(5):  # more often than a program may fail
             ear = Ear(table, seat)
             table.enter(ear)
-            while table.session.current_seat != seat and not table.session.is_over:
+            while table.session.turn != seat and not table.session.is_over:
                 await asyncio.sleep(0.01)
             if not table.session.is_over:
                 await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][0])  # type: ignore[index, arg-type]
@@ -704,8 +704,8 @@ def test_nobody_sees_the_command_of_a_program() -> None:
 
         ear = Guest()
         table.enter(ear)
-        while table.session.current_seat == 0 or not table.view(None)["notices"]:
-            if table.session.current_seat == 0:
+        while table.session.turn == 0 or not table.view(None)["notices"]:
+            if table.session.turn == 0:
                 await table.play(0, len(table.session.plays), table.session.view(0)["legal"][0])  # type: ignore[index, arg-type]
             await asyncio.sleep(0.01)
         table.leave(ear)
@@ -732,7 +732,7 @@ def test_an_agent_plays_for_who_is_away(hub: Hub, monkeypatch: pytest.MonkeyPatc
         table, _ = hub.find(tokens[0][0])
         first, second = Ear(table, 0, "  Lan  "), Ear(table, 1)
         table.enter(first)
-        while table.session.current_seat == 0:
+        while table.session.turn == 0:
             await table.play(0, len(table.session.plays), str(table.session.view(0)["legal"][-1]))  # type: ignore[index]
         before = len(table.session.plays)
         await asyncio.sleep(0.3)
@@ -762,7 +762,7 @@ def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
         with pytest.raises(MessageError, match="when this one is over"):
             hub.again(table, 0)
         while not table.session.is_over:
-            if table.session.current_seat == 0:
+            if table.session.turn == 0:
                 legal = table.session.view(0)["legal"]
                 await table.play(0, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
             await asyncio.sleep(0)
@@ -780,7 +780,7 @@ def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
 def test_what_is_not_stored_has_not_happened(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     async def play() -> None:
         table, seat = hub.find(hub.create(Create("cardgames", ("human", "human"), False, 0))[0][0])
-        seat = table.session.current_seat
+        seat = table.session.turn
         before, move = table.session.record(), str(table.session.view(seat)["legal"][0])  # type: ignore[index]
 
         def fail(*_: object) -> None:
@@ -794,7 +794,7 @@ def test_what_is_not_stored_has_not_happened(hub: Hub, monkeypatch: pytest.Monke
         await table.play(seat, 0, move)
         assert len(table.session.plays) == 1
         with pytest.raises(MessageError, match="the position has changed"):
-            table.select(table.session.current_seat, 0, "")
+            table.select(table.session.turn, 0, "")
         table.stop()
 
     asyncio.run(asyncio.wait_for(play(), 60))
@@ -833,7 +833,7 @@ def test_the_next_round_waits_for_all_who_are_here(tmp_path: Path) -> None:
         table.enter(second)  # nobody is at seat 3
         for number in (1, 2):
             while not table.is_waiting:
-                seat = table.session.current_seat
+                seat = table.session.turn
                 if seat in table.people:
                     legal = table.session.view(seat)["legal"]
                     await table.play(seat, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
@@ -880,7 +880,7 @@ def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
                 if table.num_rounds == 3:
                     break
                 await table.go_on(0)
-            elif table.session.current_seat == 0:
+            elif table.session.turn == 0:
                 legal = table.session.view(0)["legal"]
                 await table.play(0, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
             await asyncio.sleep(0)
@@ -950,10 +950,10 @@ def test_a_move_that_cannot_be_unmade_in_the_file_stays(hub: Hub, monkeypatch: p
         ear = Ear(table, seat)
         table.enter(ear)
         while not table.view(seat)["can_undo"]:
-            if table.session.current_seat == seat:
+            if table.session.turn == seat:
                 await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][0])  # type: ignore[index, arg-type]
             await asyncio.sleep(0.001)
-        while table.session.current_seat != seat and not table.session.is_over:
+        while table.session.turn != seat and not table.session.is_over:
             await asyncio.sleep(0.001)
         before = list(table.session.events)
 
@@ -1275,6 +1275,6 @@ def test_every_preset_can_be_played(hub: Hub) -> None:
 
 def test_parse_cards_is_used_for_selections() -> None:
     session = Session("cardgames", 1, whole_game=False)
-    hand = session.view(session.current_seat)["hand"]
+    hand = session.view(session.turn)["hand"]
     other = next(card for card in CARD_TEXT if card not in str(hand))
     assert selection(session, parse_cards(other))[0] is False

@@ -279,7 +279,7 @@ def test_views_and_records(name: str, built: Folder) -> None:
         whole = kind.from_record(line)
         assert found["record"] == line
         assert found["leader"] == whole.next_leader
-        assert found["payments"] == [payment._asdict() for payment in whole.payment_list]
+        assert found["payments"] == [payment._asdict() for payment in whole.payments()]
         played = kind(preset, whole.key, num_players=rules.num_players)
         lead = 0
         for n, views in enumerate(found["views"]):
@@ -371,7 +371,7 @@ def played_on(rng: np.random.Generator, line: str) -> str:
             plays = played.legal_plays()
             played.play(plays[int(rng.integers(len(plays)))])
     cards = rng.choice(52, int(rng.integers(1, 5)), replace=False).tolist()
-    held = card_ids(played.hand(max(0, played.current_seat)))
+    held = card_ids(played.hand(max(0, played.turn)))
     if held and rng.random() < 0.7:
         cards = rng.choice(held, int(rng.integers(1, min(5, len(held)) + 1)), replace=False).tolist()
     extra = [format_cards(sum(1 << int(card) for card in cards), ""), "-", "declare", ""]
@@ -446,7 +446,7 @@ def test_sets_of_cards(preset: str, built: Folder) -> None:
     played = Round(preset, whole.key)
     for number, play in enumerate(whole.plays[:10]):
         if number % 3 == 0:
-            hand = [1 << card for card in card_ids(played.hand(played.current_seat))]
+            hand = [1 << card for card in card_ids(played.hand(played.turn))]
             # The declaration of an instant win is legal without a set of cards: 0 asks for the pass.
             exact = [play for play in played.legal_plays(exact=True) if play.cards or play.action == PASS]
             every = {play.cards: play.action for play in exact}

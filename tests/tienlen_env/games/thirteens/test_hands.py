@@ -171,7 +171,7 @@ def test_several_deals_at_once_and_of_a_game() -> None:
     for names in (("5s", "Qh"), ("3s", "Ah"), ("4s", "Kh")):
         batch.step([find_action(batch.action_table, name) for name in names])
     assert (batch.state.num_cards_left == THREE.hand_size).all()  # the next deal
-    assert batch.scores().tolist() == [[3, 3, 1 + 1], [3, 3, 1 + 6]]
+    assert batch.scores.tolist() == [[3, 3, 1 + 1], [3, 3, 1 + 6]]
     assert (batch.state.turn != NO_ACTION).all()
 
 

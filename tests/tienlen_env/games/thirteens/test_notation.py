@@ -191,12 +191,12 @@ def test_a_game_is_one_line_a_deal_and_the_same_as_in_a_batch() -> None:
     while not game.is_over:
         assert batch.state.turn[0] == game.round.turn
         assert batch.state.hands[0].tolist() == [game.round.hand(seat) for seat in range(3)]
-        assert batch.scores()[0].tolist() == list(game.scores)
+        assert batch.scores[0].tolist() == list(game.scores)
         action = int(batch.sample(rng)[0])
         game.play(action)
         batch.step([action])
     assert batch.state.turn[0] == -1
-    assert batch.scores()[0].tolist() == list(game.scores)
+    assert batch.scores[0].tolist() == list(game.scores)
     assert max(game.scores) >= 50
     assert game.winner == game.scores.index(max(game.scores))
     lines = game.record().splitlines()

@@ -324,7 +324,7 @@ def test_1_12_a_game_ends_at_a_unique_highest_total_of_ten() -> None:
     batch = scored(CARDGAMES, [9, 3], "4s", "5s")
     _, dones = batch.step(card_action(batch, "4s"))
     assert dones.tolist() == [True]
-    assert batch.scores().tolist() == [[10, 3]]
+    assert batch.scores.tolist() == [[10, 3]]
 
 
 def test_1_12_nine_points_play_on() -> None:
@@ -345,7 +345,7 @@ def test_1_12_a_tie_at_the_top_plays_on_with_everyone() -> None:
     batch.step(card_action(batch, "4s"))
     _, dones = batch.step(card_action(batch, "5s"))  # 12, 12, 3
     assert dones.tolist() == [False]
-    assert batch.scores().tolist() == [[12, 12, 3]]
+    assert batch.scores.tolist() == [[12, 12, 3]]
     assert batch.state.live[0] == 0b111
     assert batch.state.turn[0] == 0, "its winner leads"
 
@@ -355,7 +355,7 @@ def test_1_12_two_reach_ten_with_different_totals_the_higher_wins() -> None:
     batch.step(card_action(batch, "4s"))
     _, dones = batch.step(card_action(batch, "5s"))
     assert dones.tolist() == [True]
-    assert batch.scores().tolist() == [[11, 10, 3]]
+    assert batch.scores.tolist() == [[11, 10, 3]]
 
 
 @pytest.mark.parametrize("key", range(30))

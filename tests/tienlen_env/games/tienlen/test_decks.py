@@ -251,7 +251,7 @@ def test_4_1_longer_double_sequences_stand_above_2x6() -> None:
     while round_.table:
         round_.play("-")
     # As dear as the longest that is named: 2x4, 6 half stakes.
-    assert [(p.payer, p.payee, p.amount) for p in round_.payment_list] == [(0, 1, 6)]
+    assert [(p.payer, p.payee, p.amount) for p in round_.payments()] == [(0, 1, 6)]
     longest = Round.from_hands(rules, [parse_cards(eight), 1 << 40, 1 << 44], leader=0)
     assert eight in {str(play) for play in longest.legal_plays()}
     assert replace(CARDGAMES, num_players=2, cards_each=17).max_length(2) == 8

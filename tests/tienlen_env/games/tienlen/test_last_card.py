@@ -31,7 +31,7 @@ PLACES = replace(SOUTH, last_card_duty="pays", pay_cong=0)
 
 def paid(round_: Round) -> list[tuple[int, int, int, str]]:
     assert round_.is_over
-    return sorted((p.payer, p.payee, p.amount, p.cause) for p in round_.payment_list)
+    return sorted((p.payer, p.payee, p.amount, p.cause) for p in round_.payments())
 
 
 def payers(rules: Rules, hands: tuple[str, ...], *plays: str, leader: int | None = 0) -> set[int]:

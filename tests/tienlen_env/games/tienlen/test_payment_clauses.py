@@ -28,7 +28,7 @@ QUAD = "9s 9c 9d 9h"
 
 
 def paid(round_: Round) -> list[tuple[int, int, int, str]]:
-    return sorted((p.payer, p.payee, p.amount, p.cause) for p in round_.payment_list)
+    return sorted((p.payer, p.payee, p.amount, p.cause) for p in round_.payments())
 
 
 def test_4_every_clause_has_a_test() -> None:
@@ -370,7 +370,7 @@ def test_4_15_no_payments_in_rules_without_them() -> None:
 
 
 def test_4_15_payments_in_words() -> None:
-    assert singles(SOUTH, 2).payments() == ["seat 1 pays seat 0 2 units: place"]
+    assert singles(SOUTH, 2).payment_texts() == ["seat 1 pays seat 0 2 units: place"]
 
 
 # ---------------------------------------------------------------- south_count

@@ -45,7 +45,7 @@ def pays(
     round_ = Round.from_hands(rules, hands, leader=leader)
     for text in plays:
         round_.play("" if text == "-" else text)
-    assert Counter(map(tuple, round_.payment_list)) == Counter(expected)
+    assert Counter(map(tuple, round_.payments())) == Counter(expected)
     assert round_.is_over == oracle.round_over
     if round_.is_over:
         assert list(round_.places) == oracle.places

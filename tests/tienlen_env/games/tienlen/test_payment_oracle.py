@@ -144,7 +144,7 @@ class Pairs:
             assert state.places[b].tolist() == oracle.places
             assert state.hands[b].tolist() == [mask_of(hand) for hand in oracle.hands]
             assert Counter(map(tuple, self.batch.payments(b))) == as_counter(oracle.ledger)
-            assert self.batch.balances()[b].tolist() == oracle.net(oracle.ledger)
+            assert self.batch.balances[b].tolist() == oracle.net(oracle.ledger)
             if oracle.round_over:
                 assert rows[b][0] == -1
                 assert mine == []
@@ -294,4 +294,4 @@ def test_exact_plays_of_a_round(name: str) -> None:
             round_.play(CardSet(mask_of(chosen)))
         assert round_.is_over
         assert list(round_.places) == oracle.places
-        assert Counter(map(tuple, round_.payment_list)) == as_counter(oracle.ledger)
+        assert Counter(map(tuple, round_.payments())) == as_counter(oracle.ledger)

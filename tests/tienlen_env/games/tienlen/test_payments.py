@@ -49,12 +49,12 @@ def random_play_sums_to_zero(name: str, num_players: int, num_games: int, num_st
     draws, ids = np.empty(num_games), batch.sample(rng)
     total = np.zeros((num_games, num_players))
     for _ in range(num_steps):
-        before = batch.balances()
+        before = batch.balances
         rng.random(out=draws)
         rewards, dones = batch.step(ids, draws=draws, next_actions=ids)
         assert not rewards.sum(axis=1).any()
         assert (rewards == np.rint(rewards)).all()
-        after = batch.balances()
+        after = batch.balances
         assert not after.sum(axis=1).any()
         going = ~dones
         assert np.array_equal((after - before)[going], rewards[going])
@@ -100,7 +100,7 @@ def test_the_ledger_adds_up_to_the_rewards(name: str, backend: BackendName) -> N
                 total[game] = 0
                 rounds += 1
             elif batch.state.played[game].any() or rewards[game].any():
-                assert batch.balances()[game].tolist() == net(booked, 4)
+                assert batch.balances[game].tolist() == net(booked, 4)
         fresh = dones & (batch.state.turn >= 0)
         for game in fresh.nonzero()[0]:
             # From the first play on the ledger is that of the new round.
@@ -167,7 +167,7 @@ def test_presets_without_payments_have_no_columns_for_them() -> None:
         assert "owed" not in batch.layout
         assert not batch.has_payments
         assert batch.payments() == batch.owed() == []
-        assert not batch.balances().any()
+        assert not batch.balances.any()
         words = -(-batch.num_actions // 64)
         assert batch.state.rows.shape[1] == R.LEGAL + words + 1 + PRESETS[name].rejoin_twos
 
@@ -187,7 +187,7 @@ def test_an_instant_win_is_declared_before_it_is_paid() -> None:
     assert np.flatnonzero(batch.action_mask()[0]).tolist() == [declare]
     assert batch.list_legal().cards.tolist() == [0]
     assert batch.payments() == []
-    assert not batch.balances().any()
+    assert not batch.balances.any()
     rewards, dones = batch.step([declare])
     assert rewards.tolist() == [[-4, -4, 8]]
     assert dones.all()
@@ -218,7 +218,7 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
     assert {agent: info["units"] for agent, info in env.infos.items()} == env.rewards
 
     session = Session(name, key, whole_game=False)
-    seat = session.current_seat
+    seat = session.turn
     assert [str(play) for play in session.legal] == ["declare"]
     assert session.view(seat)["legal"] == ["declare"]
     session.apply("declare")
@@ -229,10 +229,10 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
     other = copy.deepcopy(round_)
     round_.play("declare")
     assert not other.is_over
-    assert len(round_.payments()) == 3
-    assert Round.from_record(round_.record()).payments() == round_.payments()
+    assert len(round_.payment_texts()) == 3
+    assert Round.from_record(round_.record()).payment_texts() == round_.payment_texts()
     assert round_.undo().is_declaration
-    assert round_.payments() == []
+    assert round_.payment_texts() == []
 
 
 # ---------------------------------------------------------------- environments

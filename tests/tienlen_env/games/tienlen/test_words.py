@@ -31,7 +31,7 @@ def test_the_action_of_cards_that_are_picked(preset: str) -> None:
                 if play and not play.is_declaration:
                     assert find_action(spec, actions, int(play)) == table.classify(play)
                     found += 1
-            hand = card_ids(int(played.hand(played.current_seat)))
+            hand = card_ids(int(played.hand(played.turn)))
             for size in (2, 3, 4):
                 for some in list(combinations(hand, size))[:20]:
                     cards = sum(1 << card for card in some)
