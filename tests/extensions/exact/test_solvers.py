@@ -43,30 +43,35 @@ def test_cfr_plus_solves_small():
     assert solver.iteration < 300
 
 
-def numbers():
-    """Digests of what is computed of two small games: trees, policies of all algorithms, best responses."""
-    found = {}
-    for num_players, deck in ((2, "3s 3c 4s 4c 2s"), (3, "3s 3c 4s 4c 5s 2s")):
-        tree = build(small_game("south", num_players, deck=deck, cards_each=2))
-        trusting = policy_of(tree, tienlen_agents.load("heuristic"))
-        policies = {name: solve(tree, name, iterations=4, seed=3).policy() for name in ALGORITHMS}
-        arrays = {
-            "heuristic": trusting,
-            **policies,
-            **{f"responses to {name}": best_responses(tree, policy) for name, policy in policies.items()},
-            **{f"values of {name}": np.array(measure(tree, p).values) for name, p in policies.items()},
-            **{f"lookahead, {trust}": lookahead(tree, trusting, trust) for trust in (0.0, 0.3)},
-        }
-        for name, array in arrays.items():
-            found[f"{num_players} players, {name}"] = hashlib.sha256(array.tobytes()).hexdigest()
-    return found
+def digests(num_players, deck):
+    """Digests of what is computed of a small game: tree, policies of all algorithms, best responses."""
+    tree = build(small_game("south", num_players, deck=deck, cards_each=2))
+    trusting = policy_of(tree, tienlen_agents.load("heuristic"))
+    policies = {name: solve(tree, name, iterations=4, seed=3).policy() for name in ALGORITHMS}
+    arrays = {
+        "heuristic": trusting,
+        **policies,
+        **{f"responses to {name}": best_responses(tree, policy) for name, policy in policies.items()},
+        **{f"values of {name}": np.array(measure(tree, p).values) for name, p in policies.items()},
+        **{f"lookahead, {trust}": lookahead(tree, trusting, trust) for trust in (0.0, 0.3)},
+    }
+    return {name: hashlib.sha256(array.tobytes()).hexdigest() for name, array in arrays.items()}
 
 
-def test_plain_python_computes_the_same_bits():
+def of_two():
+    return digests(2, "3s 3c 4s 4c 2s")
+
+
+def of_three():
+    return digests(3, "3s 3c 4s 4c 5s 2s")
+
+
+@pytest.mark.parametrize("numbers", [of_two, pytest.param(of_three, marks=pytest.mark.nightly)])
+def test_plain_python_computes_the_same_bits(numbers):
     """Powers are ours, too: the last bits of the C library's depend on the platform."""
     wanted = numbers()
-    assert len(set(wanted.values())) > 20
-    assert printed(f"{__name__}:numbers") == f"{wanted}\n"
+    assert len(set(wanted.values())) > 10
+    assert printed(f"{__name__}:{numbers.__name__}") == f"{wanted}\n"
 
 
 @pytest.mark.nightly

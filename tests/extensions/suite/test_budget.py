@@ -56,6 +56,7 @@ def test_units_grow_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 5 < many / few < 20
 
 
+@pytest.mark.nightly  # it keeps both cores busy
 def test_another_load_gives_the_same_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "TURNS", 9)
     agents = [tienlen_agents.load("heuristic"), Slow(60_000)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import shutil
 import stat
 import subprocess
 import sys
@@ -33,13 +34,20 @@ def zipped(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> 
     return archive.getvalue()
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A packet of the small suite, and its row."""
+    place = tmp_path_factory.mktemp("played")
+    write_entry(place / "row.json", entry_of(run("greedy", tiny("A"), place / "mine"), "community", URL))
+    return place
+
+
 @pytest.fixture
-def packet(tmp_path: Path) -> dict[str, bytes]:
-    """The files of a packet of the small suite."""
-    folder = tmp_path / "mine"
-    entry = entry_of(run("greedy", tiny("A"), folder), "community", URL)
-    write_entry(tmp_path / "row.json", entry)
-    return {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+def packet(played: Path, tmp_path: Path) -> dict[str, bytes]:
+    """The files of the packet; its row is a file of the test's own."""
+    shutil.copy(played / "row.json", tmp_path)
+    files = (path for path in (played / "mine").rglob("*") if path.is_file())
+    return {path.relative_to(played).as_posix(): path.read_bytes() for path in files}
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, archive: bytes) -> None:
