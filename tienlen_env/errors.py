@@ -8,12 +8,16 @@ from collections.abc import Iterable
 def expected_one_of(name: object, known: Iterable[str], other: str = "", what: str = "one of") -> str:
     """The end of a refusal of an unknown name: what is known, and the name that was meant if one is near.
 
+    >>> expected_one_of("ray", ())
+    'there is none here'
     >>> expected_one_of("norht", ("south", "north"), ", or a Rules")
     "expected one of south, north, or a Rules; did you mean 'north'?"
     """
     from difflib import get_close_matches  # of use in refusals only
 
-    near = get_close_matches(str(name)[:100], names := tuple(known), 1)
+    if not (names := tuple(known)):
+        return "there is none here"
+    near = get_close_matches(str(name)[:100], names, 1)
     return f"expected {what} {', '.join(names)}{other}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 

@@ -94,7 +94,7 @@ class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
         try:
             self.evaluators = evaluators_of(config.evaluators.split(), self.rules)
         except ValueError as error:
-            config.refuse("evaluators", f"expected none: {error}")
+            config.refuse("evaluators", f"expected some that measure these rules: {error}")
         if config.device == "cuda" and not torch.cuda.is_available():
             config.refuse("device", "expected auto or cpu, because torch finds no CUDA device here")
         self.device = torch.device(

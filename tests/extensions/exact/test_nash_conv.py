@@ -54,9 +54,9 @@ def test_a_run_measures_its_policy_exactly(tmp_path: Path) -> None:
 
 
 def test_games_that_do_not_fit_are_refused_before_any_work(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"evaluators: expected none: .* deals"):
+    with pytest.raises(SystemExit, match=r"evaluators: expected some that measure these rules: .* deals"):
         ppo.main(["--evaluators", "exact", "--out", str(tmp_path / "run")])
-    with pytest.raises(SystemExit, match="expected none: the exact laboratory plays tienlen"):
+    with pytest.raises(SystemExit, match="these rules: the exact laboratory plays tienlen"):
         ppo.main(["--env", "thirteens", "--evaluators", "exact", "--out", str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
     with pytest.raises(ValueError, match="evaluators: expected none with variants"):
