@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Final, ParamSpec, TypeVar
 
 from tienlen_env.engine.agent import AgentError
-from tienlen_env.texts import READABLE
+from tienlen_env.texts import READABLE, printable
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -234,5 +234,5 @@ def interruptible_work(prog: str, work: Callable[[], int], saved: Callable[[], s
         with interruptible():
             return work()
     except Interrupted as error:
-        print(f"{prog}: {error}{saved()}", file=sys.stderr)
+        print(printable(f"{prog}: {error}{saved()}"), file=sys.stderr)
         return error.exit_code

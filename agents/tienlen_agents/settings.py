@@ -22,6 +22,7 @@ from typing import (
     Final,
     Literal,
     NamedTuple,
+    NoReturn,
     Protocol,
     TypeVar,
     get_args,
@@ -30,6 +31,7 @@ from typing import (
 )
 
 from tienlen_agents.quoting import split_list
+from tienlen_env.texts import printable
 
 NumberT = TypeVar("NumberT", int, float)
 ConfigT = TypeVar("ConfigT", bound="Config")
@@ -387,6 +389,14 @@ def add_options(
         group_of.get(name, parser).add_argument((flags or {}).get(name) or flag_of(name), **options)
 
 
+class Parser(argparse.ArgumentParser):
+    """Of a command: its errors are one line, whatever a file's name or a stranger's text in them holds."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """See `argparse.ArgumentParser.exit`."""
+        super().exit(status, message and printable(message.rstrip("\n")) + "\n")
+
+
 def parse_args(
     config_class: type[ConfigT],
     description: str | None,
@@ -406,7 +416,7 @@ def parse_args(
     Raises:
         SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
     """
-    parser = argparse.ArgumentParser(description=(description or "").partition("\n\n")[0])
+    parser = Parser(description=(description or "").partition("\n\n")[0])
     add_options(parser, config_class)
     given = vars(parser.parse_args(argv))
     return make_config(parser, config_class, {**defaults_of(given), **given})

@@ -31,6 +31,7 @@ from tienlen_env import Round
 from tienlen_env.rendering import render_svg
 from tienlen_env.texts import is_web_address, printable, spreadsheet
 from tienlen_suite.page import leaderboard
+from tienlen_train import cli
 
 NUMBER = [
     pytest.param(len(TEXTS), id="some"),
@@ -243,6 +244,46 @@ def test_a_report_in_a_spreadsheet(number: int, league: arena.Report) -> None:
         *("'=1", " '-1", "a;'=1"),
         *("a=1", "3 - 1"),
     ]
+
+
+NAME = "a\x1b[31m\x1b]0;x\x07\x9b\u202e\nb.json"  # of a file that a stranger sent, for example
+COMMANDS = {
+    "no command": [NAME],
+    "an agent": ["match", NAME, "greedy"],
+    "a policy": ["match", f"policy:{NAME}", "greedy"],
+    "rules": ["league", "greedy", "random", "--rules", NAME],
+    "an executor": ["match", "greedy", "random", "--executor", NAME],
+    "an unknown option": ["match", "greedy", "random", f"--{NAME}"],
+    "a file that is there": ["play", "--save", NAME],
+    "a program": ["protocol", "check", f'"{NAME}'],
+    "records": ["data", "--records", NAME, "--out", "data"],
+    "a data set": ["train", "bc", "--data", NAME, "--out", "bc"],
+    "rules of a training": ["train", "ppo", "--rules", NAME],
+    "a policy for a graph": ["onnx", f"policy:{NAME}", "--out", "graph.onnx"],
+    "a packet": ["suite", "check", NAME],
+    "a row": ["suite", "check-row", NAME],
+    "a small game": ["exact", "nashconv", "heuristic", "--rules", NAME],
+    "games": ["web", "--games", NAME],
+    "puzzles": ["puzzles", f"--{NAME}"],
+    "a game": ["check-game", NAME],
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_the_error_of_a_command(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(NAME).write_bytes(b"{}")
+    try:
+        code: object = cli.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code not in (0, None)
+    shown = capsys.readouterr().err + (code if isinstance(code, str) else "")
+    assert shown
+    assert [c for c in shown if not (c.isprintable() or c == "\n")] == []
+    assert "\nb.json" not in shown
 
 
 # ---------------------------------------------------------------- pictures, and the page of the table

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Sequence
 
 from tienlen_agents.command import program
+from tienlen_agents.settings import Parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_train.cache"),
         description="The compiled code that an installed package keeps in the user's folder.",
     )

@@ -184,9 +184,10 @@ def _run(path: list[str], command: Command, rest: list[str]) -> int:
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
     from tienlen_agents.command import Interrupted, interruptible
     from tienlen_env.engine.agent import AgentError
+    from tienlen_env.texts import printable
 
     if command.error:
-        print(f"{typed}: {command.error}", file=sys.stderr)
+        print(printable(f"{typed}: {command.error}"), file=sys.stderr)
         return 2
 
     try:
@@ -204,7 +205,7 @@ def _run(path: list[str], command: Command, rest: list[str]) -> int:
         print(f"{typed}: {what}", file=sys.stderr)
         return error.exit_code if isinstance(error, Interrupted) else 130
     except AgentError as error:
-        print(f"{typed}: {error}", file=sys.stderr)
+        print(printable(f"{typed}: {error}"), file=sys.stderr)
         return 1
     except MemoryError as error:  # NumPy says how much it asked for, Python says nothing
         detail = f": {error}" if str(error) else ""

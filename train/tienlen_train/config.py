@@ -259,7 +259,7 @@ def command(main: Main) -> Main:
         except Interrupted as error:
             notes = getattr(error, "__notes__", [])
             program = argparse.ArgumentParser().prog
-            print(f"{program}: {'; '.join([str(error), *notes])}", file=sys.stderr)
+            print(printable(f"{program}: {'; '.join([str(error), *notes])}"), file=sys.stderr)
             return error.exit_code
         except MissingExtraError:
             raise  # `tienlen_train.cli` reports it

@@ -28,6 +28,7 @@ from tienlen_agents import files
 from tienlen_agents.command import command_line, versions
 from tienlen_agents.settings import Config, ConfigT, parse_args, settings_of
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.texts import printable
 from tienlen_train.config import RunError
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ class RunFolder:
             data = _bytes(path)
             if hashlib.sha256(data[32:]).digest() != data[:32]:
                 self._damaged.append(path)
-                print(f"{path} is damaged; falling back to the one before", file=sys.stderr)
+                print(printable(f"{path} is damaged; falling back to the one before"), file=sys.stderr)
             elif newest is None:
                 newest = path, data[32:]
         if newest is None:

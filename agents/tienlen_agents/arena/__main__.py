@@ -37,6 +37,7 @@ from tienlen_agents.settings import (
     DEALS,
     Choice,
     FreeText,
+    Parser,
     Pattern,
     Range,
     add_options,
@@ -133,7 +134,7 @@ class ArenaCommand(NamedTuple):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program(MODULE),
         description="Play duplicate matches. Every deal is played in several seatings, so that each agent "
         "sits in each seat equally often; results have 95 % confidence intervals, clustered by deal.",
@@ -238,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = _command(parser, arguments)
         return interruptible_work(parser.prog, lambda: _run(command), lambda: _saved(command.settings.out))
     except (ValueError, OSError, MissingExtraError) as error:
-        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+        parser.exit(2, f"{parser.prog}: {error}\n")
 
 
 def _saved(out: str | None) -> str:

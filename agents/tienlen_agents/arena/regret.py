@@ -12,7 +12,6 @@ stored, so more agents are compared in seconds. See `tienlen_agents.search.estim
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -38,6 +37,7 @@ from tienlen_agents.settings import (
     Choice,
     Config,
     FreeText,
+    Parser,
     Range,
     add_options,
     make_config,
@@ -48,7 +48,6 @@ from tienlen_env.engine.agent import Agent, AgentCode, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
-from tienlen_env.texts import printable
 
 MODULE: Final = "tienlen_agents.arena.regret"
 BLOCK: Final = 16  # decisions that a process judges at a time
@@ -237,7 +236,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments; None for those of the process.
     """
-    parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
     complete_agents(agents_option)
     add_options(parser, RegretCommandLine)
@@ -251,7 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         decisions, losses = judged(judgement, out, options.workers)
         found = [regret(agent, decisions, losses, options.threshold) for agent in agents]
     except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+        parser.exit(2, f"{parser.prog}: {error}\n")
     table = Table(title=f"{len(losses)} decisions, {options.worlds} worlds, rollouts by {options.judge}")
     table.add_column("agent")
     table.add_column("mean regret", justify="right")

@@ -7,7 +7,6 @@ at once, whole rounds under every preset, and the end. The exit code is 0 if all
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,16 @@ from tienlen_agents.external.messages import (
     validate_answer,
 )
 from tienlen_agents.external.process import Child, ProcessAgent
-from tienlen_agents.settings import COUNT, COUNT_OR_NONE, Choice, Config, add_options, make_config, setting
+from tienlen_agents.settings import (
+    COUNT,
+    COUNT_OR_NONE,
+    Choice,
+    Config,
+    Parser,
+    add_options,
+    make_config,
+    setting,
+)
 from tienlen_agents.words import HardPosition, words_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -231,7 +239,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     Returns:
         The exit code.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_agents.external.protocol"),
         description=(__doc__ or "").partition("\n\n")[2],
     )

@@ -14,10 +14,16 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, shows_any_text
+from tienlen_agents.command import (
+    Interrupted,
+    complete_agents,
+    interruptible,
+    program,
+    shows_any_text,
+)
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import COUNT_OR_NONE, Range, reader
+from tienlen_agents.settings import COUNT_OR_NONE, Parser, Range, reader
 from tienlen_agents.terminal.human import Hints, PlayerCommand, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, choose_cards, history_of
@@ -222,7 +228,7 @@ def _signed(names: Sequence[str], balances: Sequence[int]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_agents.terminal.play"),
         description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
         "ten is T) or by number.",

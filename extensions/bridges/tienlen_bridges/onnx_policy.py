@@ -24,7 +24,6 @@ end of the file, is the SHA-256 of all bytes before it.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Sequence
@@ -42,11 +41,11 @@ from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.general import Objective, fitted_config
 from tienlen_agents.networks.network import Network, NetworkConfig, config_of
+from tienlen_agents.settings import Parser
 from tienlen_env.extras import MissingExtraError, require
 from tienlen_env.games.common.arrays import AnyArray, Float32Array
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
-from tienlen_env.texts import printable
 
 FORMAT: Final = "tienlen-onnx-1"
 OPSET: Final = 17
@@ -279,7 +278,7 @@ class OnnxAgent(NetworkPlayer):
 @shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_bridges.onnx_policy"),
         description="Write the network of an agent as a graph of ONNX, which other programs run.",
     )
@@ -301,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         data = to_onnx(agent, get_rules(options.rules, options.players), options.objective)
         write_atomic(options.out, data)
     except (ValueError, OSError, MissingExtraError) as error:
-        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+        parser.exit(2, f"{parser.prog}: {error}\n")
     return 0
 
 

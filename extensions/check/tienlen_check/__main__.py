@@ -6,16 +6,17 @@ beside it, in a process of its own: code that corrupts memory ends that process 
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import sys
 from collections.abc import Sequence
 
+from tienlen_agents.settings import Parser
 from tienlen_check.compiled import check_compiled
 from tienlen_check.contract import check_contract
 from tienlen_env.errors import TienLenError
 from tienlen_env.extras import require
 from tienlen_env.games.registry import game_named
+from tienlen_env.texts import printable
 
 
 def _check_in_process(name: str, preset: str) -> None:
@@ -25,7 +26,8 @@ def _check_in_process(name: str, preset: str) -> None:
     except Exception as error:
         # One that is not ours is of the compiler: it names the function and the line.
         what = error if isinstance(error, TienLenError) else f"not compiled: {error}"
-        print(f"game {name!r}, preset {preset!r}: {what}", file=sys.stderr)
+        for line in f"game {name!r}, preset {preset!r}: {what}".splitlines():
+            print(printable(line), file=sys.stderr)
         sys.exit(3)
 
 
@@ -35,9 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         MissingExtraError: Numba is not installed.
     """
-    parser = argparse.ArgumentParser(
-        prog="tienlen check-game", description="Check a game against the contract."
-    )
+    parser = Parser(prog="tienlen check-game", description="Check a game against the contract.")
     parser.add_argument("name", help="a registered game, for example of another package's entry point")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of each preset in plain Python (20)")
     options = parser.parse_args(arguments)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         game = game_named(options.name)
         check_contract(game, options.rounds)
     except TienLenError as fault:
-        print(fault, file=sys.stderr)
+        print(printable(str(fault)), file=sys.stderr)
         return 1
     for preset in game.presets:
         process = multiprocessing.Process(target=_check_in_process, args=(game.name, preset))

@@ -38,6 +38,7 @@ from tienlen_agents.command import code_digest, cpu_name, versions
 from tienlen_agents.executors import Executor, ExecutorError, ItemT, ResultT
 from tienlen_env.extras import require
 from tienlen_env.rendering.view import plural
+from tienlen_env.texts import printable
 
 _SHOWN = 12  # characters of a digest in a message
 
@@ -324,7 +325,7 @@ class TaskPool:
 
         if refusal.node not in self.refusals:
             self.refusals[refusal.node] = refusal
-            print(f"left out, since its results could differ: {refusal}", file=sys.stderr)
+            print(printable(f"left out, since its results could differ: {refusal}"), file=sys.stderr)
         able = {node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")}
         if able <= self.refusals.keys():
             reasons = "; ".join(str(self.refusals[node]) for node in sorted(able))
@@ -333,11 +334,8 @@ class TaskPool:
     def _compare_processor(self, processor: str) -> None:
         if processor not in self._processors:
             self._processors.add(processor)
-            print(
-                f"a node has another processor ({processor}, here {self.identity.processor}): "
-                "networks may play differently there in rare cases",
-                file=sys.stderr,
-            )
+            found = f"a node has another processor ({processor}, here {self.identity.processor}): "
+            print(printable(found + "networks may play differently there in rare cases"), file=sys.stderr)
 
 
 # ---------------------------------------------------------------- the arena and the connection

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tienlen_agents.command import interruptible_work, program, shows_any_text
-from tienlen_agents.settings import FreeText, Range, add_options, make_config, setting
+from tienlen_agents.settings import FreeText, Parser, Range, add_options, make_config, setting
 from tienlen_data.config import DataConfig
 from tienlen_data.writer import write_data
 
@@ -32,9 +31,7 @@ class DataCommandLine(DataConfig):
 @shows_any_text
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog=program(MODULE), description="Rounds and decisions as Parquet files."
-    )
+    parser = Parser(prog=program(MODULE), description="Rounds and decisions as Parquet files.")
     add_options(parser, DataCommandLine)
     options = make_config(parser, DataCommandLine, vars(parser.parse_args(argv)))
 

@@ -33,6 +33,7 @@ from tienlen_agents.settings import (
     Choice,
     Config,
     FreeText,
+    Parser,
     Range,
     add_options,
     make_config,
@@ -44,7 +45,6 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.registry import games
-from tienlen_env.texts import printable
 from tienlen_exact.agent import load_exact, save_policy, show
 from tienlen_exact.plan import Purpose, bench, check_fits, plan
 from tienlen_exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
@@ -139,7 +139,7 @@ COMMANDS: Final[dict[str, tuple[type[Common], str]]] = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_exact"),
         description="Small games of Tiến lên, solved: all deals, all histories, no sampling error.",
         epilog=f"Agents: {', '.join(tienlen_agents.names())}, with options after a colon.",
@@ -367,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return interruptible_work(parser.prog, work, lambda: saved)
     except (ValueError, OSError, MissingExtraError) as error:
-        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+        parser.exit(2, f"{parser.prog}: {error}\n")
 
 
 if __name__ == "__main__":

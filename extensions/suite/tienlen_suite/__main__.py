@@ -37,6 +37,7 @@ from tienlen_agents.settings import (
     Config,
     ExistingFile,
     FreeText,
+    Parser,
     add_options,
     make_config,
     setting,
@@ -219,7 +220,7 @@ def _page(folder: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(prog=program(MODULE), description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(
@@ -275,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{parser.prog}: refused: {printable(str(error))}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MissingExtraError) as error:
-        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+        parser.exit(2, f"{parser.prog}: {error}\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ misses the play, and how little the champion's network expects it.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ from tienlen_agents.command import interruptible_work, program, shows_any_text
 from tienlen_agents.endgame import EndgameSolver, open_endings
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.shipped import ShippedNetworks
-from tienlen_agents.settings import Range, reader
+from tienlen_agents.settings import Parser, Range, reader
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import format_cards
@@ -115,7 +114,7 @@ def round_of(mine: int, other: int, table: int) -> Round:
 @shows_any_text
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_table.tienlen_puzzles"),
         description="Mine endgames with exactly one winning play from self-play, a line each.",
     )

@@ -19,7 +19,7 @@ from tienlen_agents.command import (
     program,
     shows_any_text,
 )
-from tienlen_agents.settings import Range, reader
+from tienlen_agents.settings import Parser, Range, reader
 from tienlen_env.extras import require
 from tienlen_table.server.hub import AGENTS
 from tienlen_table.server.messages import MAX_BYTES
@@ -40,7 +40,7 @@ def default_store() -> Path | None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program("tienlen_table.server"),
         description="Play against agents and other people in the browser. Only this machine reaches the "
         "server, unless --host is given.",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from tienlen_agents.settings import Parser
 from tienlen_table.wasm import build
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and build."""
-    parser = argparse.ArgumentParser(prog="python -m tienlen_table.wasm", description=__doc__)
+    parser = Parser(prog="python -m tienlen_table.wasm", description=__doc__)
     add = parser.add_argument
     add("games", nargs="*", metavar="GAME", help="a registered game, or module:Name of one; default: all")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
