@@ -359,7 +359,7 @@ def test_a_game_with_a_fault_is_not_registered() -> None:
 
 
 def test_memory_around_an_array_is_watched() -> None:
-    guarded = compiled.Guarded("rows", (2, 3), np.int64)
+    guarded = compiled.GuardedArray("rows", (2, 3), np.int64)
     guarded.array[:] = 1
     guarded.check()
     guarded.memory[compiled.NUM_GUARDED - 1] = 0
