@@ -115,8 +115,8 @@ def test_the_search_overrules_a_sure_network() -> None:
     is_pass = view.legal_actions.action == 0
     is_sure = np.exp(network.log_probabilities(view)[is_pass]) > 0.99
     assert is_sure.sum() > 30
-    judged = View(batch, np.flatnonzero(is_sure)[:60])
-    estimates = SearchAgent(worlds=6, rollout="reference").estimate(judged)
+    judged = View(batch, np.flatnonzero(is_sure)[:15])
+    estimates = SearchAgent(worlds=30, rollout="reference").estimate(judged)
     values = np.concatenate([found.mean for found in estimates])
     actions = judged.legal_actions.action
     assert np.mean(values[actions == straight] - values[actions == 0]) > 0.9  # 1.05
