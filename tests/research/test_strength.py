@@ -29,7 +29,7 @@ def test_every_agent_is_at_the_tables_that_it_plays() -> None:
         assert {"random", "search"} <= {*table.agents}
 
 
-def _of(game: str) -> list[strength.Table]:
+def _of(game: str) -> list[strength.StrengthTable]:
     return list(tables(game_named(game)))
 
 
