@@ -255,6 +255,42 @@ const checks = {
     assert.ok(result.balances.some((units) => units));
     host.close();
   },
+  async "several people at one device: a hand is shown when its person has taken the device"() {
+    const host = new page.LocalHost(gameOf({ seats: ["human", "human", "greedy", "human"] }), "7");
+    await until(() => host.view);
+    const seen = new Set();
+    const isMine = () => host.view.handover === null && host.view.current_seat === host.view.seat;
+    while (!host.view.waiting) {
+      await until(() => host.view.handover !== null || isMine() || host.view.waiting);
+      const { handover, hand, legal, hands } = host.view;
+      if (host.view.waiting) break;
+      if (handover !== null) {
+        assert.deepEqual([hand, legal, hands], ["", [], undefined]);
+        if (host.view.current_seat === handover && seen.size) await host.play(""); // nobody plays for who is asked
+        assert.equal(host.view.handover, handover);
+        host.takeDevice();
+        assert.deepEqual([host.view.seat, host.view.handover], [handover, null]);
+        assert.notEqual(host.view.hand, "");
+        seen.add(handover);
+      } else await host.play(legal.at(-1));
+      assert.equal(host.view.can_undo, false);
+    }
+    assert.deepEqual([...seen].sort(), [0, 1, 3]);
+    await host.next();
+    assert.equal(host.view.waiting, false);
+    host.close();
+  },
+  async "the pace of Settings holds for the running game"() {
+    const host = new page.LocalHost(gameOf({ pause: 600_000 }), null);
+    await until(() => host.view);
+    if (host.view.current_seat === 0) await host.play(host.view.legal.at(-1));
+    const { turn } = host.view;
+    await pause(30);
+    assert.equal(host.view.turn, turn);
+    host.setPace(0);
+    await until(() => host.view.turn > turn);
+    host.close();
+  },
   async "what others played before stays theirs"() {
     const host = new page.LocalHost(gameOf({}, { begun: 3 }), "8");
     await until(() => host.view);

@@ -2,7 +2,7 @@
 import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } from "./engine.ts";
 import { Machine } from "./machine.ts";
-import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
+import type { GameEvent, HintPlay, Host, SeatInfo, Selection, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
 import { readStored, removeStored, store, storedKeys } from "./storage.ts";
 import { Writer, type Written } from "./writer.ts";
@@ -63,6 +63,7 @@ export class LocalHost implements Host {
   private game: LoadedGame | null = null;
   private rounds: Round[] = [];
   private machine!: Machine; // once `game` is there
+  private holder: number | null = null; // of several people
   private version = 0; // of the position; what was asked for an older one is dropped
   private timer = 0;
   private abort = new AbortController();
@@ -90,9 +91,18 @@ export class LocalHost implements Host {
   private get config(): TableConfig {
     return this.stored.config;
   }
+  /** The seat whose hand is shown: of several people at this device, of the one who has it now. */
   private get seat(): number | null {
-    const seat = this.config.seats.indexOf(PERSON);
+    const seat = this.holder ?? this.config.seats.indexOf(PERSON);
     return seat < 0 ? null : seat;
+  }
+  /** Whose turn it is to take the device, before a hand is shown; null: nobody else's, or only one person plays. */
+  private get handover(): number | null {
+    if (this.config.seats.filter((name) => name === PERSON).length < 2) return null;
+    const { player } = this.machine,
+      turn = this.machine.get("TURN");
+    if (player === "PERSON" && turn !== this.holder) return turn;
+    return this.holder === null && player !== "NOBODY" ? this.seat : null;
   }
   /** The seats of people; all are at this device. */
   private get people(): number {
@@ -246,22 +256,16 @@ export class LocalHost implements Host {
     const { config, seat } = this;
     this.look();
     if (this.isBetween && (seat !== null || this.pace === 0)) this.dealNext();
-    const round = this.round;
+    const { round, handover } = this;
     const isOpen = seat === null;
     const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
     this.view = {
-      ...round.view(seat),
+      ...round.view(handover === null ? seat : null),
+      seat,
+      handover,
       turn: numPlays,
       lead_at: numPlays - round.numPlays + round.leadAt,
-      seats: config.seats.map((name, number) => {
-        const player = this.playerOf(number);
-        return {
-          name: player,
-          is_person: name === PERSON,
-          is_here: true,
-          ...(player === name ? {} : { for: name }),
-        };
-      }),
+      seats: config.seats.map((_, number) => this.seatInfo(number)),
       ...this.loadingNow(),
       ...(round.hasPayments ? { balances: this.balances() } : {}),
       has_no_end: config.whole_game && config.num_rounds === 0,
@@ -278,6 +282,13 @@ export class LocalHost implements Host {
     this.save();
     this.onChange();
     this.drive();
+  }
+
+  private seatInfo(seat: number): SeatInfo {
+    const name = this.config.seats[seat]!,
+      player = this.playerOf(seat);
+    const standsFor = player === name ? {} : { for: name };
+    return { name: player, is_person: name === PERSON, is_here: true, ...standsFor };
   }
 
   private result(): NonNullable<TableView["result"]> {
@@ -428,6 +439,12 @@ export class LocalHost implements Host {
     while (left >= this.rounds[number]!.numPlays) left -= this.rounds[number++]!.numPlays;
     this.rounds.length = number + 1;
     this.round.undo(this.round.numPlays - left);
+    this.changed();
+  }
+
+  /** The person whose turn it is has the device. */
+  takeDevice(): void {
+    this.holder = this.handover ?? this.holder;
     this.changed();
   }
 

@@ -17,7 +17,7 @@ const readAddress = (): URLSearchParams => new URLSearchParams(location.hash.sli
 /** A number of the address; 0 for anything else. */
 const numberOf = (text: string | null): number => Math.max(0, Math.trunc(Number(text)) || 0);
 interface Invitation {
-  seat: number;
+  seat: number | null;
   link: string;
 }
 
@@ -92,12 +92,10 @@ function App() {
           const [own, ...others] = tokens;
           const base = server?.address || `${location.origin}${location.pathname}`;
           setInvitations(
-            others
-              .filter(({ seat }) => seat !== null)
-              .map(({ token: other, seat }) => {
-                const join = joinToken();
-                return { seat: seat!, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
-              }),
+            others.map(({ token: other, seat }) => {
+              const join = joinToken();
+              return { seat, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
+            }),
           );
           go(`seat=${own!.token}`);
         },

@@ -40,6 +40,8 @@ export interface TableView extends SeatView {
   ready?: number[];
   /** Whether this seat may end a game without an end; left out: it may. */
   can_end?: boolean;
+  /** Several people play at this device: who has to take it, before a hand is shown. */
+  handover?: number | null;
   can_undo: boolean;
   has_hints: boolean;
   notices: string[];

@@ -154,17 +154,15 @@ export function useKeys(actionFor: (key: string, focused: Element | null) => (()
   });
 }
 
-export function Dialog({
-  title,
-  onClose,
-  children,
-  label,
-}: {
+interface DialogProps {
   title: string;
+  kind?: string;
   onClose?: () => void;
   children: ComponentChildren;
   label?: string;
-}) {
+}
+
+export function Dialog({ title, onClose, children, label, kind = "" }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const dialog = ref.current!;
@@ -174,7 +172,9 @@ export function Dialog({
   return (
     <dialog
       ref={ref}
+      class={kind}
       aria-label={label ?? title}
+      onClose={() => !onClose && ref.current?.isConnected && ref.current.showModal()} // a second Escape closes
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();

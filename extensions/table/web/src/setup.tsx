@@ -157,7 +157,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
                 kind="seat"
                 label={t("seat", i + 1)}
                 value={name}
-                options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
+                options={[PERSON, ...agents]}
                 words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))}
                 onChange={(o) => setWanted(seats.map((old, k) => (k === i ? o : old)))}
               />

@@ -548,9 +548,14 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
       .map((element) => element.closest<HTMLElement>(".hand .hold")?.dataset["card"])
       .find((card) => card && card !== drag.current?.card);
 
+  const end = (): void => setDragged(null);
   const move = (event: PointerEvent): void => {
     const held = drag.current;
     if (!held) return;
+    if (event.buttons === 0) {
+      end();
+      return;
+    } // let go outside of the hand
     if (!held.isMoved && Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
     held.isMoved = true;
     setDragged(held.card);
@@ -561,8 +566,6 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
     others.splice(at, 0, held.card);
     if (others.join() !== cards.join()) onOrder(others);
   };
-  const end = (): void => setDragged(null);
-
   return (
     <div
       class={`hand ${isTurn ? "turn" : ""}`}
@@ -570,6 +573,7 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
       aria-label={t("yourHand")}
       onPointerMove={move}
       onPointerUp={end}
+      onPointerLeave={end}
       onPointerCancel={end}
     >
       {lines.map((line, number) => (
@@ -609,7 +613,7 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
 }
 
 /** A link that opens a seat; a browser copies only where the address is safe, so the link itself is there, too. */
-function Invitation({ seat, link }: { seat: number; link: string }) {
+function Invitation({ seat, link }: { seat: number | null; link: string }) {
   const [isCopied, setCopied] = useState(false);
   const path = useMemo(() => {
     const code = qrcode(0, "M");
@@ -624,7 +628,7 @@ function Invitation({ seat, link }: { seat: number; link: string }) {
   }, [link]);
   return (
     <li>
-      <b>{t("seat", seat + 1)}</b>{" "}
+      <b>{seat === null ? t("spectators") : t("seat", seat + 1)}</b>{" "}
       <a href={link} target="_blank" rel="noopener">
         {link}
       </a>
@@ -648,7 +652,8 @@ interface Props {
   coach?: Coach;
   host: Host;
   settings: Settings;
-  invitations: { seat: number; link: string }[];
+  /** Links to the seats of other people, and of spectators (null). */
+  invitations: { seat: number | null; link: string }[];
   /** Whether other machines reach the server. */
   isOpen: boolean;
   onLeave: () => void;
@@ -1068,6 +1073,9 @@ export function Table({
         />
       )}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
+      {view.handover != null && host instanceof LocalHost && (
+        <Cover key={view.handover} name={t("player", view.handover + 1)} onTake={() => host.takeDevice()} />
+      )}
       {!coach && host.view && (isResultShown || (isLooking && !isEnded)) && (
         <RoundResult
           view={host.view}
@@ -1084,6 +1092,17 @@ export function Table({
     </main>
   );
 }
+
+/** Covers the table until the person in turn has the device. */
+const Cover = ({ name, onTake }: { name: string; onTake: () => void }) => (
+  <Dialog title={t("handTo", name)} kind="cover">
+    <p class="actions">
+      <button type="button" class="main take" onClick={onTake} autofocus>
+        {t("showHand")}
+      </button>
+    </p>
+  </Dialog>
+);
 
 /** A table with a coach, for screens that play alone: nobody is invited, and records are not shown. */
 export function CoachedTable(props: ScreenProps & { host: LocalHost; coach: Coach }) {

@@ -843,6 +843,64 @@ def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
     assert turn_of(page) == 0
 
 
+def test_what_is_held_belongs_to_a_deal_and_a_turn(new_page: NewPage, host: str) -> None:
+    """A held key acts once; after an undo Play is off; the next deal is sorted, no card raised."""
+    page = new_page()
+    hands = ("3s 3c 5h 2h", "4s 5c 4d")
+    sit_down(page, host, 1, seats=("human", "greedy"), hands=hands, leader=1, whole_game=True, num_rounds=3)
+    cards, play = page.locator(".hand .hold"), page.get_by_role("button", name="Play", exact=True)
+    wait(page)
+    before = turn_of(page)
+    play_cards(page, "5h")
+    until(page, lambda: turn_of(page) == before + 2)
+    click_cards(page, "3s")
+    expect(play).to_be_enabled()  # alone, or with the other three
+    page.keyboard.down("z")
+    for _ in range(5):
+        page.keyboard.down("z")  # held: it repeats
+    page.keyboard.up("z")
+    expect(page.locator("main.game")).to_have_attribute("data-turn", str(before))
+    expect(play).to_be_disabled()  # a three beats nothing on the table
+    click_cards(page, "3s")
+    cards.first.hover()
+    page.mouse.down()
+    last = cards.last.bounding_box()
+    assert last
+    page.mouse.move(last["x"] + 20, last["y"] + 40, steps=8)
+    page.mouse.move(5, 5)
+    page.mouse.up()  # outside of the hand
+    expect(page.locator(".hand .dragged")).to_have_count(0)
+    for card in ("5h", "2h"):
+        play_cards(page, card)
+        wait(page)
+    click_cards(page, "3s")
+    if cards.count() == 2:
+        click_cards(page, "3c")
+    assert wait(page) == "round"
+    page.locator(".next").click()
+    expect(cards).to_have_count(13)
+    shown = [str(card.get_attribute("data-card")) for card in cards.all()]
+    assert shown == format_cards(int(parse_cards(" ".join(shown)))).split()
+    expect(page.locator('.hand [aria-pressed="true"]')).to_have_count(0)
+
+
+def test_people_at_one_device_hand_it_over(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    sit_down(page, host, 21, seats=("human", "human", "greedy", "greedy"))
+    cover = page.locator("dialog.cover")
+    for _ in range(4):
+        cover.wait_for()
+        expect(page.locator(".hand .hold")).to_have_count(0)
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+        expect(cover).to_be_visible()
+        cover.locator(".take").click()
+        expect(cover).to_have_count(0)
+        page.wait_for_selector(".my-turn, dialog.cover")
+        if page.locator(".my-turn").count():
+            move(page)
+
+
 def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
     page = new_page(360, 740, pause=2000, has_touch=True, is_mobile=True)
     sit_down(page, host, deal_where(lambda session, masks: True)[0])
@@ -1473,7 +1531,7 @@ def test_the_server_is_killed_in_the_middle(new_page: NewPage, tmp_path: Path) -
 def test_two_people_on_two_screens(new_page: NewPage, server: Server) -> None:
     first, second = new_page(), new_page(400, 800)
     create(first, server, 2)
-    link = first.locator(".invite a").get_attribute("href")
+    link = first.locator(".invite a").first.get_attribute("href")
     assert link
     second.goto(link)
     second.wait_for_selector(".hand")
