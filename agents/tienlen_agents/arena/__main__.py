@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         f"Example: {program(MODULE)} gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
     )
     commands = parser.add_subparsers(dest="play", required=True, metavar="command")
-    options = argparse.ArgumentParser(add_help=False)
+    options = Parser(add_help=False)
     add_options(options, ArenaCommandLine, FLAGS)
     for name, (text, others) in COMMANDS.items():
         command = commands.add_parser(name, parents=[options], help=text)
