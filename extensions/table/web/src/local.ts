@@ -257,7 +257,7 @@ export class LocalHost implements Host {
     this.look();
     if (this.isBetween && (seat !== null || this.pace === 0)) this.dealNext();
     const { round, handover } = this;
-    const isOpen = seat === null;
+    const isOpen = seat === null || config.is_open === true;
     const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
     this.view = {
       ...round.view(handover === null ? seat : null),

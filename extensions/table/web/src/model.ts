@@ -80,6 +80,8 @@ export interface TableConfig {
   /** Rounds of a whole game: 0 for no end, null as the rules have it. */
   num_rounds?: number | null;
   pause: number;
+  /** Whether all hands are open: puzzles, whose player knows what the other one holds. */
+  is_open?: boolean;
 }
 
 /** A game that the page shows and plays. */

@@ -1,6 +1,6 @@
 /** Prepared positions with a coach: the lesson, and puzzles with a daily one, a streak and a rating. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { CardRow, PlayText } from "./cards.tsx";
+import { PlayText } from "./cards.tsx";
 import { openLibrary, type RoundData } from "./engine.ts";
 import { say, t, words, type Words } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
@@ -11,10 +11,10 @@ import { readStored, store } from "./storage.ts";
 import { CoachedTable, type Coach } from "./table.tsx";
 
 /** A person against the rule-based player, from a position on. */
-const hostOf = (data: RoundData): LocalHost =>
+const hostOf = (data: RoundData, is_open = false): LocalHost =>
   new LocalHost(
     {
-      config: { rules: data.rules, seats: [PERSON, "heuristic"], whole_game: false, pause: 900 },
+      config: { rules: data.rules, seats: [PERSON, "heuristic"], whole_game: false, pause: 900, is_open },
       rounds: [data],
       roundsSeen: 0,
     },
@@ -291,7 +291,7 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     };
   }, [number]);
 
-  const host = useMemo(() => puzzle && hostOf(puzzle.data), [puzzle, attempt]);
+  const host = useMemo(() => puzzle && hostOf(puzzle.data, true), [puzzle, attempt]);
   if (!host || !puzzle || number === null)
     return <Waiting text={`${t("loading")}…`} error={error} onLeave={onLeave} />;
 
@@ -322,9 +322,7 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
           {t("puzzle", number + 1)} <small>{t("rated", puzzle.rating)}</small>
         </h2>
         <p role="status">{own ? t(isRight ? "puzzleRight" : "puzzleWrong") : t("puzzleTask")}</p>
-        <p class="known">
-          <span>{t("otherHolds")}</span> <CardRow cards={puzzle.other.split(" ")} />
-        </p>
+        <p class="known">{t("otherHolds")}</p>
         {own && (
           <p class="known">
             <span>{t("answer")}</span> <PlayText text={puzzle.answer} />
