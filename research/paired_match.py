@@ -23,8 +23,9 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.play import warm_up
-from tienlen_env.engine.agent import Agent, View, history_of
-from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.agent import Agent, View, choose, history_of
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
@@ -53,17 +54,16 @@ def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Agen
     batch.deal(np.repeat(keys, P))
     mine = np.tile(np.arange(P), len(keys))
     spent, num = 0.0, 0
-    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
-        actions = np.full(batch.num_games, NO_ACTION)
-        is_mine = batch.state.turn[games] == mine[games]
-        for player, which in ((agent, games[is_mine]), (opponent, games[~is_mine])):
-            if which.size:
-                view, begin = View(batch, which), time.process_time()
-                actions[which] = player.act(view)
-                if player is agent:
-                    spent += time.process_time() - begin
-                    num += len(which)
-        batch.step(actions)
+    actions = np.empty(batch.num_games, np.int64)
+    loop = RoundLoop(batch, [agent, opponent], np.arange(P) != mine[:, None])
+    for waiting in loop:
+        for index, which in loop.by_agent(waiting):
+            view, begin = View(batch, which), time.process_time()
+            actions[which] = choose((agent, opponent)[index], view)
+            if index == 0:
+                spent += time.process_time() - begin
+                num += len(which)
+        loop.play(waiting.games, actions[waiting.games])
     units = batch.balances if batch.has_payments else batch.scores
     points = units[np.arange(batch.num_games), mine].reshape(-1, P).astype(np.float64)
     return AgentRounds(points, num, spent)

@@ -26,8 +26,9 @@ from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Config, FreeText, parse_args, setting
-from tienlen_env.engine.agent import Agent, View, history_of
+from tienlen_env.engine.agent import Agent, history_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.registry import get_rules
 from tienlen_train.config import AGENTS, ANY_SEED, DEALS_OR_NONE, PRESETS, SEATS, THREADS, command
 
@@ -69,18 +70,17 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
     times: dict[bool, list[float]] = {True: [], False: []}
     history_length = history_of([agent, base])
     batch = Batch(config.rules, 1, num_players=config.num_players, history_length=history_length)
+    loop = RoundLoop(batch, [agent, base], np.arange(batch.num_players) != 0)
     for number in range(config.rounds + 1):
         batch.deal([number + 1_000_000 * config.seed])
         agent.reset(number)
         base.reset(number)
-        while batch.state.turn[0] >= 0:
-            is_own = batch.state.turn[0] == 0
+        for waiting in loop:
             begin = time.thread_time()
-            view = View(batch)
-            action = (agent if is_own else base).act(view)
-            if is_own and number:  # the first round compiles
-                times[bool(view.num_legal[0] > 1)].append(1000 * (time.thread_time() - begin))
-            batch.step(action)
+            action = loop.answers(waiting)
+            if not waiting.who[0] and number:  # the first round compiles
+                times[bool(batch.count_legal()[0] > 1)].append(1000 * (time.thread_time() - begin))
+            loop.play(waiting.games, action)
     return times[True], times[False]
 
 

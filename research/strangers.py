@@ -18,7 +18,8 @@ import tienlen_agents
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.search.champion import NUM_LOOKS
 from tienlen_agents.search.context import SearchContext
-from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen import state as R
@@ -40,8 +41,9 @@ def main() -> None:
         agent.reset(options.seed)
         batch = Batch("cardgames", options.rounds, history_length=HISTORY)
         batch.reset(options.seed)
-        while (games := np.flatnonzero(batch.state.turn >= 0)).size:
-            view = View(batch, games)
+        loop = RoundLoop(batch, [agent], [0] * batch.num_players)
+        for waiting in loop:
+            view = View(batch, waiting.games)
             for i in np.flatnonzero(view.num_legal > 1):
                 (decision,) = searcher._decisions(view, np.array([i]))
                 events = decision.history[decision.history != 0]
@@ -50,9 +52,7 @@ def main() -> None:
                 unexplained = context.fewest_deviations(decision, searcher.options, NUM_LOOKS)
                 if unexplained >= 0:
                     found[num // BIN].append(unexplained)
-            actions = np.full(batch.num_games, NO_ACTION)
-            actions[games] = agent.act(view)
-            batch.step(actions)
+            loop.play(waiting.games, loop.answers(waiting))
         for which, values in sorted(found.items()):
             shares = " ".join(f"{(np.array(values) >= least).mean():.2f}" for least in (2, 3, 4))
             print(f"{name:20s} {BIN * which:3d}-{BIN * which + BIN - 1} plays: {len(values)}: {shares}")

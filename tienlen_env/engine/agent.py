@@ -22,8 +22,9 @@ its metadata (to add agents, not a loader, use the entry-point group ``tienlen.a
 
 from __future__ import annotations
 
+import reprlib
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import entry_points
 from types import TracebackType
@@ -33,12 +34,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import as_integers
 from tienlen_env.engine.view import View as View
 from tienlen_env.errors import TienLenError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import MAX_HISTORY
 
+_INT64: Final = np.dtype(np.int64)
 LOADERS: Final = "tienlen.agent_loaders"  # the group of entry points
 
 
@@ -161,17 +164,51 @@ def history_of(agents: Iterable[Agent]) -> int:
     return max([0, *(int(getattr(agent, "history", 0)) for agent in agents)])
 
 
-def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:
-    """An agent's plays with their cards; see `CardAgent.act_cards`."""
-    with AgentCode(agent.name):
-        if isinstance(agent, CardAgent):
-            return agent.act_cards(view)
-        actions = agent.act(view)
-    return actions, view.cards_of(actions)
-
-
 class AgentError(TienLenError):
     """An agent's own code has tried to end the program: it called `sys.exit`, or raised the like."""
+
+
+class AnswerError(TienLenError):
+    """An agent's answer is not one integer for each decision; the message names the agent."""
+
+
+def choose(agent: Agent, view: View) -> IntArray:
+    """An agent's actions for n decisions, int64 (n,): a copy, which it cannot change afterwards.
+
+    Whether they are legal is checked where they are played.
+
+    Raises:
+        AnswerError: another shape or type; no answer is no pass.
+        AgentError: the agent tried to end the program.
+    """
+    try:  # as `with AgentCode(...)`, in less time
+        return _checked(agent, agent.act(view), len(view))
+    except BaseException as error:
+        AgentCode(agent.name).__exit__(type(error), error, None)
+        raise
+
+
+def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:
+    """An agent's plays with their cards, int64 (n,) each; see `CardAgent.act_cards` and `choose`."""
+    if not isinstance(agent, CardAgent):
+        actions = choose(agent, view)
+        return actions, view.cards_of(actions)
+    with AgentCode(agent.name):
+        answer: object = agent.act_cards(view)
+        if not isinstance(answer, Sequence) or len(answer) != 2:
+            raise AnswerError(f"agent {agent.name!r}: expected actions and cards, got {reprlib.repr(answer)}")
+        actions, cards = (_checked(agent, part, len(view)) for part in answer)
+    return actions, cards
+
+
+def _checked(agent: Agent, answer: object, length: int) -> IntArray:
+    """The one check of an agent's answer; see `choose`."""
+    try:
+        found = np.array(answer, order="C")
+        is_ready = found.dtype == _INT64 and found.shape == (length,)
+        return found if is_ready else as_integers(found, f"agent {agent.name!r}", length)
+    except (TypeError, ValueError) as error:
+        raise AnswerError(str(error)) from error
 
 
 class AgentCode:

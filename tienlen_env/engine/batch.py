@@ -154,10 +154,8 @@ class Batch(VariantBatch):
     def _bind(self, rows: IntArray) -> None:
         self._rows = rows
         self.num_games = len(rows)
-        self.__dict__.pop("state", None)  # of other rows
-        self._rewards = np.zeros((len(rows), self.num_players), np.float32)
-        self._dones = np.zeros(len(rows), np.bool_)
-        self._draws = np.zeros(len(rows))
+        for name in ("state", "_rewards", "_dones", "_draws"):  # of other rows
+            self.__dict__.pop(name, None)
 
     @classmethod
     def _of(cls, variant: Variant, rows: IntArray, backend: BackendName = "native", threads: int = 1) -> Self:
@@ -167,6 +165,18 @@ class Batch(VariantBatch):
         new._run_by(backend, threads)
         new._bind(rows)
         return new
+
+    @cached_property
+    def _rewards(self) -> RewardArray:
+        return np.zeros((self.num_games, self.num_players), np.float32)
+
+    @cached_property
+    def _dones(self) -> BoolArray:
+        return np.zeros(self.num_games, np.bool_)
+
+    @cached_property
+    def _draws(self) -> FloatArray:
+        return np.zeros(self.num_games)
 
     @cached_property
     def state(self) -> GameState:

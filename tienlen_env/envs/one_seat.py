@@ -32,7 +32,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of, load_agent
+from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, choose, history_of, load_agent
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
@@ -502,7 +502,10 @@ class OneSeatGames:
         return turns
 
     def _play_on(self, games: IntArray, turns: IntArray) -> None:
-        """Let the agents play these games until each waits for its learner or is over."""
+        """Let the agents play these games until each waits for its learner or is over.
+
+        With `RoundLoop` a step of one game would take 7 % longer.
+        """
         while True:
             games, turns = self._settle(games, turns)
             if not len(games):
@@ -514,26 +517,18 @@ class OneSeatGames:
         batch = self.batch
         player = self._player[games, turns]
         if len(games) == 1 and player[0] != LEARNER:
-            return self._ask(self._agents[player[0]], games)
+            return choose(self._agents[player[0]], View(batch, games))
         forced = (player == LEARNER).nonzero()[0]
         if len(self._agents) == 1 and not len(forced):
-            return self._ask(self._agents[0], games)
+            return choose(self._agents[0], View(batch, games))
         ids = np.empty(len(games), np.int64)
         if len(forced):  # the first decision of a deal; `step_games` plays the later ones
             ids[forced] = batch.first_legal(games[forced])
         for index, agent in enumerate(self._agents):
             chosen = (player == index).nonzero()[0]
             if len(chosen):
-                ids[chosen] = self._ask(agent, games[chosen])
+                ids[chosen] = choose(agent, View(batch, games[chosen]))
         return ids
-
-    def _ask(self, agent: Agent, games: IntArray) -> IntArray:
-        """int64 (n,): the actions of an agent in these games, checked.
-
-        Raises:
-            ValueError: another shape or type.
-        """
-        return as_integers(agent.act(View(self.batch, games)), f"agent {agent.name!r}", len(games))
 
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
         """End the episodes that are over and deal anew; returns the games that wait for an agent."""

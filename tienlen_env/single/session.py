@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.variant import Settings
 from tienlen_env.engine.view import View
-from tienlen_env.errors import TienLenError
+from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import ClimbingState
@@ -195,6 +196,20 @@ class Session:
         }
 
     # ------------------------------------------------------------ playing
+
+    def ask(self, agent: Agent) -> AnyPlay:
+        """An agent's play for the current seat; nothing is played.
+
+        Raises:
+            IllegalPlayError: it is not legal.
+            AnswerError, AgentError: see `choose_cards`.
+        """
+        actions, cards = choose_cards(agent, self.agent_view())
+        action, mask = int(actions[0]), int(cards[0])
+        if why := self.batch.variant.judge(self.batch.state.rows[0], action, mask):
+            raise IllegalPlayError(f"{agent.name} played against the rules: {why}", clause=why.clause)
+        play: AnyPlay = self.round.play_of(action, mask)
+        return play
 
     def apply(self, move: AnyPlay | int | str) -> AnyPlay:
         """Play for the current seat.

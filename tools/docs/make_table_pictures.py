@@ -121,7 +121,7 @@ def a_round(rules: str, num_players: int, key: int, num_plays: int | None = None
     agent.reset(0)
     session = Session(rules, key, num_players=num_players, whole_game=False)
     while not session.is_over and (num_plays is None or len(session.plays) < num_plays):
-        session.apply(int(agent.act(session.agent_view())[0]))
+        session.apply(session.ask(agent))
     return session
 
 
@@ -234,7 +234,7 @@ class Screens:
         session = a_round(rules, 3, key, 0)
         agent = load("trickster")
         while all(len(str(play)) == 2 for play in session.legal):
-            session.apply(int(agent.act(session.agent_view())[0]))
+            session.apply(session.ask(agent))
         self._position(rules, 3, len(session.plays), key=key, seat=session.turn)
         self.page.wait_for_selector(".controls .named")
 

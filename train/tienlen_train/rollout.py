@@ -35,8 +35,9 @@ from tienlen_agents.external.seeds import set_seed_key
 from tienlen_agents.networks.features import Features, Inputs, Reader, features_of
 from tienlen_agents.networks.general import fitted_config, fitted_weights
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, log_softmax, sample
-from tienlen_env.engine.agent import Agent, ScoringAgent, View, check_plays, history_of
+from tienlen_env.engine.agent import Agent, ScoringAgent, View, check_plays, choose, history_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import AnyArray, ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -386,6 +387,7 @@ def play_rounds(
     num_policies, num_actors = len(policies), len(policies) + len(opponents)
     check_seats(seat_policies, (num_games, num_players), num_actors)
     batch.deal(keys)
+    loop = RoundLoop(batch, [*[None] * num_policies, *opponents], seat_policies, skip_forced=True, copy=False)
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
     steps: list[Trajectories] = []
@@ -412,21 +414,18 @@ def play_rounds(
             )
         )
 
-    games = np.flatnonzero(batch.count_legal() == 1)
-    actions = batch.first_legal(games)  # the only legal action; the remaining decisions have a choice
-    while True:
-        rewards = np.zeros_like(scores)
-        batch.step_games(games, actions, rewards)
-        scores += rewards
-        game, seat = np.nonzero(rewards)
+    def play(games: IntArray, actions: IntArray) -> None:
+        nonlocal scores
+        loop.play(games, actions)
+        scores += loop.rewards
+        game, seat = np.nonzero(loop.rewards)
         decision = last[game, seat]
         known = decision >= 0
-        paid.append((decision[known], rewards[game, seat][known]))
+        paid.append((decision[known], loop.rewards[game, seat][known]))
 
-        games = np.flatnonzero(batch.state.turn >= 0)
-        if not games.size:
-            break
-        who = seat_policies[games, batch.state.turn[games]]
+    forced = np.flatnonzero(batch.count_legal() == 1)  # the remaining decisions have a choice
+    play(forced, batch.first_legal(forced))
+    for games, who in loop:
         order = np.argsort(who, kind="stable")
         games = games[order]
         actions = np.empty(games.size, np.int64)
@@ -440,7 +439,7 @@ def play_rounds(
             if not mine.size:
                 continue
             if index >= num_policies:
-                actions[begin:end] = opponents[index - num_policies].act(View(batch, mine, copy=False))
+                actions[begin:end] = loop.ask(index, mine)
                 continue
             own = inputs.part(begin, end)
             before = time.perf_counter()
@@ -451,6 +450,7 @@ def play_rounds(
                 last[mine, batch.state.turn[mine]] = num_kept + np.arange(mine.size)
                 keep(own, chosen, log_probability, mine)
                 num_kept += mine.size
+        play(games, actions)
     if not steps:  # no learner had a choice
         none = np.empty(0, np.int64)
         keep(reader.read(View(batch, none, copy=False)), none, np.empty(0, np.float32), none)
@@ -579,7 +579,7 @@ def _scores(agent: Agent, view: View) -> Float32Array:
     if isinstance(agent, ScoringAgent):
         return agent.log_probabilities(view)
     legal = view.legal_actions
-    is_chosen = legal.action == np.repeat(agent.act(view), view.num_legal)
+    is_chosen = legal.action == np.repeat(choose(agent, view), view.num_legal)
     if is_chosen.sum() != len(view):
         raise ValueError(f"teacher {agent.name!r}: it chose an illegal action")
     return np.where(is_chosen, CHOICE_LOGIT, 0).astype(np.float32)

@@ -18,8 +18,9 @@ from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import reward_of
 from tienlen_agents.networks.network import general_inputs
 from tienlen_env import SMALL_GAMES
-from tienlen_env.engine.agent import View, history_of
+from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
@@ -140,8 +141,8 @@ def reward_scale(variant: ShardVariant) -> float:
     batch = Batch(rules, SCALE_ROUNDS, reward=reward, history_length=history_of([agent]))
     batch.deal(np.arange(SCALE_ROUNDS))
     scores = np.zeros((SCALE_ROUNDS, rules.num_players), np.float32)
-    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
-        rewards = np.zeros_like(scores)
-        batch.step_games(games, agent.act(View(batch, games, copy=False)), rewards)
-        scores += rewards
+    loop = RoundLoop(batch, [agent], [0] * rules.num_players, skip_forced=True, copy=False)
+    for waiting in loop:
+        loop.play(waiting.games, loop.answers(waiting))
+        scores += loop.rewards
     return float(scores.std()) or 1.0

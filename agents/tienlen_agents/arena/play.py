@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +17,12 @@ from tienlen_env.engine.agent import (
     Forfeit,
     View,
     check_plays,
+    choose,
+    choose_cards,
     history_of,
 )
-from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.errors import IllegalPlayError
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules, main_reward
@@ -115,79 +115,44 @@ def play_deals(
         IllegalPlayError: an agent chose an action or cards that are not legal; the message names the agent.
         AgentError: an agent tried to end the program.
         TienLenError: a round does not end (`Game.max_decisions`).
-        ValueError: seats of a wrong shape or with invalid indices, or an answer that is not int (n,).
+        AnswerError: an answer that is not int (n,).
+        ValueError: seats of a wrong shape or with invalid indices.
     """
     keys = np.asarray(keys)
     batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
-    seats = np.asarray(seats)
-    if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
-        raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
-    seats = np.broadcast_to(seats, (batch.num_games, batch.num_players))
+    loop = RoundLoop(batch, agents, seats)
     batch.deal(keys)
-
     decisions, seconds = np.zeros(len(agents), np.int64), np.zeros(len(agents))
-    actions = np.empty(batch.num_games, np.int64)
-    by_cards = [agent if isinstance(agent, CardAgent) else None for agent in agents]
     # Only if an agent chooses exact cards, since finding the cards of all other actions takes time.
+    by_cards = [isinstance(agent, CardAgent) for agent in agents]
+    actions = np.empty(batch.num_games, np.int64)
     cards = np.zeros(batch.num_games, np.int64) if any(by_cards) else None
     num_dealt = cards_left = int(batch.state.num_cards_left.sum())
-    for step in count():
-        games = np.flatnonzero(batch.state.turn >= 0)
-        if not games.size:
-            break
-        batch.game.check_decisions(batch.rules, step + 1, ", ".join(repr(agent.name) for agent in agents))
-        to_move = seats[games, batch.state.turn[games]]
-        actions.fill(NO_ACTION)
-        for index, agent in enumerate(agents):
-            mine = games[to_move == index]
-            if mine.size:
-                view = View(batch, mine)
-                begin = time.perf_counter()
-                exact, card_agent = None, by_cards[index]
-                with AgentCode(agent.name):
-                    if card_agent is None:
-                        answer: object = agent.act(view)
-                    else:
-                        answer, exact = card_agent.act_cards(view)
-                seconds[index] += time.perf_counter() - begin
-                chosen = actions[mine] = _answer(agent, answer, len(mine))
-                if cards is not None:
-                    cards[mine] = view.cards_of(chosen) if exact is None else _answer(agent, exact, len(mine))
-                decisions[index] += len(mine)
-                if on_decisions is not None:
-                    on_decisions(index, view, chosen)
-        try:
-            batch.step(actions, cards)
-        except IllegalPlayError as error:
-            culprit = agents[int(seats[error.game, batch.state.turn[error.game]])].name
-            raise IllegalPlayError(
-                f"agent {culprit!r} played against the rules: {error}",
-                game=error.game,
-                seat=error.seat,
-                action=error.action,
-                cards=error.cards,
-                clause=error.clause,
-            ) from error
+    for waiting in loop:
+        for index, mine in loop.by_agent(waiting):
+            agent, view = agents[index], View(batch, mine)
+            begin, exact = time.perf_counter(), None
+            if by_cards[index]:
+                chosen, exact = choose_cards(agent, view)
+            else:
+                chosen = choose(agent, view)
+            seconds[index] += time.perf_counter() - begin
+            decisions[index] += len(mine)
+            actions[mine] = chosen
+            if cards is not None:
+                cards[mine] = view.cards_of(chosen) if exact is None else exact
+            if on_decisions is not None:
+                on_decisions(index, view, chosen)
+        games = waiting.games
+        loop.play(games, actions[games], None if cards is None else cards[games])
         if on_plays is not None:
-            on_plays(actions, cards)
+            on_plays(loop.actions, loop.cards)
         if on_step is not None:
-            before, running = cards_left, batch.state.turn >= 0
+            before, running = cards_left, batch.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
     units = batch.balances if batch.has_payments else None
     return Played(batch.state.places.copy(), batch.scores, units, decisions, seconds, forfeits_of(agents))
-
-
-def _answer(agent: Agent, values: object, number: int) -> IntArray:
-    """A copy of an agent's answer, so that it cannot change afterwards.
-
-    Raises:
-        ValueError: not one integer for each decision.
-    """
-    found = np.array(values)
-    if found.shape != (number,) or found.dtype.kind not in "iu":
-        raise ValueError(f"agent {agent.name!r} answered {number} decisions with {reprlib.repr(values)}")
-    return found.astype(np.int64)
 
 
 def forfeits_of(agents: Sequence[Agent]) -> tuple[tuple[Forfeits, ...], ...]:
@@ -221,17 +186,22 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
     batch.deal(np.zeros(1, np.int64))
     view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
     view.legal_actions, view.action_mask, view.observation  # noqa: B018 - compiled for programs, too
-    rng = np.random.default_rng(0)
-    positions = []
-    while batch.state.turn[0] >= 0:
-        positions.append(batch.copy())
-        batch.step(batch.sample(rng))
+    found = random_positions(batch, np.random.default_rng(0))
     for agent in agents:
         if not isinstance(agent, FallibleAgent):
             with AgentCode(agent.name):
                 agent.reset(0)
-                for position in positions[:2] + positions[2:][-8:]:
+                for position in found[:2] + found[2:][-8:]:
                     agent.act(View(position))
+
+
+def random_positions(batch: Batch, rng: np.random.Generator) -> list[Batch]:
+    """Play rounds to the end at random; the games that wait in each step, as they were then."""
+    found = []
+    while (games := np.flatnonzero(batch.turn >= 0)).size:
+        found.append(batch.select(games))
+        batch.step(batch.sample(rng))
+    return found
 
 
 class Latency(NamedTuple):
@@ -283,15 +253,20 @@ def latency(
     batch = batch_for([agent], rules, 1, history)
     rng = np.random.default_rng(seed)
     times: list[float] = []
-    begin = time.perf_counter()
-    while len(times) < decisions and (not times or time.perf_counter() - begin < seconds):
-        if not times or batch.state.turn[0] < 0:
-            batch.deal(rng.integers(2**63, size=1))
-        start = time.perf_counter()
-        with AgentCode(agent.name):
-            chosen = np.asarray(agent.act(View(batch, [0])))
-        times.append(1000 * (time.perf_counter() - start))
-        batch.step(chosen)
+    loop, begin = RoundLoop(batch, [agent], [0] * batch.num_players), time.perf_counter()
+
+    def wants_more() -> bool:
+        return len(times) < decisions and (not times or time.perf_counter() - begin < seconds)
+
+    while wants_more():
+        batch.deal(rng.integers(2**63, size=1))
+        for waiting in loop:
+            start = time.perf_counter()
+            chosen = loop.answers(waiting)
+            times.append(1000 * (time.perf_counter() - start))
+            loop.play(waiting.games, chosen)
+            if not wants_more():
+                break
     return Latency(
         name or agent.name, rules.name, len(times), float(np.mean(times)), float(np.percentile(times, 99))
     )

@@ -44,7 +44,7 @@ from tienlen_agents.settings import (
     setting,
     settings_of,
 )
-from tienlen_env.engine.agent import Agent, AgentCode, View
+from tienlen_env.engine.agent import Agent, AgentCode, View, choose
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
@@ -160,7 +160,7 @@ def regret(agent: Agent, decisions: Batch, losses: Sequence[FloatArray], thresho
     """
     with AgentCode(agent.name):
         agent.reset(0)
-        chosen = agent.act(View(decisions))
+    chosen = choose(agent, View(decisions))
     return regret_of_choices(agent.name, chosen, decisions, losses, threshold)
 
 

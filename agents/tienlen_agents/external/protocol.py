@@ -39,6 +39,7 @@ from tienlen_agents.settings import (
 )
 from tienlen_agents.words import HardPosition, words_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import PRESETS, get_rules
@@ -199,16 +200,17 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
         for game in range(num_rounds):
             batch = Batch(rules, 1)
             batch.reset(rng)
-            while (turn := int(batch.state.turn[0])) >= 0:
+            loop = RoundLoop(batch, [None, agent], np.arange(num_players) == game % num_players)
+            for waiting in loop:
                 view = View(batch)
-                if turn == game % num_players:
+                if waiting.who[0]:
                     begin = time.perf_counter()
                     actions, cards = agent.act_cards(view)
                     times.append(1000 * (time.perf_counter() - begin))
                 else:
                     actions = view.sample(rng)
                     cards = view.cards_of(actions)
-                batch.step(actions, cards)
+                loop.play(waiting.games, actions, cards)
         title = f"{num_rounds} rounds of {name}, {num_players} players"
         yield _checked(title, lambda: _check_forfeits(agent))
     median, high, most = np.percentile(times, [50, 99, 100])

@@ -14,8 +14,9 @@ from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import BeliefAgent, Decision, Estimates, Options
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
-from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_seed
+from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import BoolArray, FloatArray, IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
@@ -400,17 +401,16 @@ class SearchAgent(_Searcher):
         is_paid = context.reward == "payments"
         earned = -(batch.balances if is_paid else batch.scores)[:, seat]
         batch.step(np.tile(decision.actions[candidates], len(worlds)))
-        # What a seat gets in payments is known at the end of the round, its points when it has its place.
-        while (
-            games := np.flatnonzero((batch.state.turn >= 0) & (is_paid | (batch.state.places[:, seat] < 0)))
-        ).size:
-            actions = np.full(batch.num_games, NO_ACTION)
-            # After the seat has its place, the game still waits for another seat: any legal action is good
-            # enough.
-            running = np.flatnonzero(batch.state.turn >= 0)
-            actions[running] = batch.first_legal(running)
-            actions[games] = agent.act(View(batch, games))
-            batch.step(actions)
+        loop = RoundLoop(batch, [agent], [0] * batch.num_players)
+        for games, _ in loop:
+            # What a seat gets in payments is known at the end of the round, its points when it has its place.
+            # Then the game still waits for another seat: any legal action is good enough.
+            matters = is_paid | (batch.state.places[games, seat] < 0)
+            if not matters.any():
+                break
+            actions = batch.first_legal(games)
+            actions[matters] = loop.ask(0, games[matters])
+            loop.play(games, actions)
         points: FloatArray = self.first_place_bonus * context.reward_unit * (batch.state.places[:, seat] == 0)
         points += earned + (batch.balances if is_paid else batch.scores)[:, seat]
         return points.reshape(len(worlds), len(candidates))

@@ -26,7 +26,7 @@ from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Parser, Range, reader
 from tienlen_agents.terminal.human import Hints, PlayerCommand, ask, read_line, say, tell
 from tienlen_agents.words import words_of
-from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, choose_cards, history_of
+from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, history_of
 from tienlen_env.errors import IllegalPlayError, RulesError
 from tienlen_env.games.common.notation import read_key
 from tienlen_env.games.registry import PRESETS, get_rules
@@ -118,18 +118,13 @@ class TerminalTable:
             IllegalPlayError: its play is not legal.
             AgentError: it tried to end the program.
         """
-        session = self.session
-        actions, cards = choose_cards(agent, session.agent_view())
+        play = self.session.ask(agent)
         if isinstance(agent, FallibleAgent):
-            name = self.names[session.turn]
+            name = self.names[self.session.turn]
             for forfeit in agent.take_forfeits():
                 tell(f"{name} {notice_of(agent, forfeit)}")
                 # It may tell of the hand, so people read it when the round is over.
                 self._details.append(f"{name}: {printable(forfeit.detail)}")
-        action, mask = int(actions[0]), int(cards[0])
-        if why := session.batch.variant.judge(session.batch.state.rows[0], action, mask):
-            raise IllegalPlayError(f"{agent.name} played against the rules: {why}", clause=why.clause)
-        play: AnyPlay = session.round.play_of(action, mask)
         return play
 
     def _apply(self, play: AnyPlay) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.search import SearchAgent
 from tienlen_data.config import DataConfig
 from tienlen_env.engine.agent import Agent, AgentCode, CardAgent, ScoringAgent, View, choose_cards
+from tienlen_env.engine.round_loop import RoundLoop, Waiting
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
@@ -88,28 +89,20 @@ class Players:
 
         self._by_cards = any(isinstance(agent, CardAgent) for agent in self.agents)
 
-    def act(self, view: View, games: IntArray, step: int) -> tuple[IntArray, IntArray | None]:
+    def act(self, loop: RoundLoop, waiting: Waiting, step: int) -> tuple[IntArray, IntArray | None]:
         """Choose in n running games; the actions, and their exact cards if an agent chooses them.
 
         Args:
-            view: the decisions.
-            games: int64 (n,), their rounds in the block.
+            loop: of the block.
+            waiting: the decisions.
             step: how many plays were made in each.
         """
-        if len(self.agents) == 1 and not self._by_cards:
-            with AgentCode(self.agents[0].name):
-                return self.agents[0].act(view), None
-        actions, cards = np.empty(len(games), np.int64), np.zeros(len(games), np.int64)
-        for index, mine in self.decisions(view, games):
-            actions[mine], cards[mine] = choose_cards(self.agents[index], view.select(mine))
-        return actions, cards if self._by_cards else None
-
-    def decisions(self, view: View, games: IntArray) -> Iterator[tuple[int, IntArray]]:
-        """The decisions of each agent: its index, and theirs in the view."""
-        who = self.seats[games, view.seat]
-        for index in range(len(self.agents)):
-            if (mine := np.flatnonzero(who == index)).size:
-                yield index, mine
+        if not self._by_cards:
+            return loop.answers(waiting), None
+        actions, cards = np.empty((2, self.batch.num_games), np.int64)
+        for index, mine in loop.by_agent(waiting):
+            actions[mine], cards[mine] = choose_cards(self.agents[index], View(self.batch, mine))
+        return actions[waiting.games], cards[waiting.games]
 
 
 class Records:
@@ -137,6 +130,7 @@ class Records:
         self._actions, self._cards = plays_of(rounds)
         deals = [Deal.of(played) for played in rounds]
         self.deals = dict(zip(Deal._fields, zip(*deals, strict=True), strict=True))
+        self.seats = np.zeros(rules.num_players, np.int64)
         self.batch = batch_for([], rules, num_rounds, config.history)
         self.batch.deal(
             [deal.key or 0 for deal in deals],
@@ -148,13 +142,9 @@ class Records:
                 row = deal.round(rules).row  # without a history
                 self.batch.state.rows[game, : len(row)] = row
 
-    def act(self, view: View, games: IntArray, step: int) -> tuple[IntArray, IntArray]:
+    def act(self, loop: RoundLoop, waiting: Waiting, step: int) -> tuple[IntArray, IntArray]:
         """See `Players.act`."""
-        return self._actions[step, games], self._cards[step, games]
-
-    def decisions(self, view: View, games: IntArray) -> Iterator[tuple[int, IntArray]]:
-        """There are no agents."""
-        yield from ()
+        return self._actions[step, waiting.games], self._cards[step, waiting.games]
 
 
 @cache
@@ -212,55 +202,43 @@ def play_block(config: DataConfig, first: int, num_rounds: int) -> Block:
         search.reset(
             int(SeedSequence(config.seed, spawn_key=(first, len(players.agents))).generate_state(1)[0])
         )
-    batch, rules = players.batch, players.batch.rules
-    shape = num_rounds, batch.num_players
-    returns, num_decisions = np.zeros(shape, np.float32), np.zeros(num_rounds, np.int64)
-    results = {name: np.zeros(shape, np.int64) for name in ("places", "points", "units")}
-    games = np.arange(num_rounds)
+    batch = players.batch
+    returns = np.zeros((num_rounds, batch.num_players), np.float32)
+    num_decisions = np.zeros(num_rounds, np.int64)
     steps: list[dict[str, AnyArray]] = []
-    for step in itertools.count():
-        if not (running := batch.turn >= 0).all():
-            over, ended = ~running, batch.select(~running)
-            for name, values in (
-                ("places", ended.state.places),
-                ("points", ended.scores),
-                ("units", ended.balances),
-            ):
-                results[name][games[over]] = values
-            num_decisions[games[over]] = step
-            games = games[running]
-            if not games.size:
-                break
-            batch = batch.select(running)
-        batch.game.check_decisions(rules, step + 1, config.agents)
-        num_legal, view = batch.count_legal(), View(batch, copy=False)
+    loop = RoundLoop(batch, players.agents or [None], players.seats)
+    for step, waiting in enumerate(loop):
+        games, now = waiting.games, batch.select(waiting.games)
+        num_legal, seat = now.count_legal(), now.turn
         start = np.cumsum(num_legal) - num_legal
         legal = np.empty((2, num_legal.sum()), np.int64)  # actions and cards
-        batch.loops.list_legal(*batch.kernel_arrays, start, *legal)
+        now.loops.list_legal(*now.kernel_arrays, start, *legal)
         found: dict[str, AnyArray] = {
             "game": games,
-            "seat": view.seat,
-            "paid": returns[games, view.seat],  # before this decision
+            "seat": seat.copy(),
+            "paid": returns[games, seat],  # before this decision
             "num_legal": num_legal,
             "legal_actions": legal[0].astype(np.int16),
-            "observation": batch.packed_observation(),
+            "observation": now.packed_observation(),
         }
         if config.probabilities:
-            owner = np.repeat(np.arange(len(games)), num_legal)
+            owner = np.repeat(games, num_legal)
             found["probabilities"] = np.full(len(owner), np.nan, np.float32)
-            for index, mine in players.decisions(view, games):
-                if isinstance(agent := players.agents[index], ScoringAgent):
-                    chosen = np.exp(agent.log_probabilities(view.select(mine)))
+            for index, mine in loop.by_agent(waiting):
+                if isinstance(agent := loop.agents[index], ScoringAgent):
+                    chosen = np.exp(agent.log_probabilities(View(batch, mine)))
                     found["probabilities"][np.isin(owner, mine)] = chosen
         if search is not None:
-            estimates = search.estimate(View(batch))
+            estimates = search.estimate(View(now))
             for name, field in (("estimates", "mean"), ("estimate_errors", "half_width")):
                 found[name] = np.concatenate([getattr(one, field) for one in estimates]).astype(np.float32)
-        actions, cards = players.act(view, games, step)
-        found["action"], found["cards"] = actions, batch.action_to_cards(actions) if cards is None else cards
-        rewards, _ = batch.step(actions, cards)
+        actions, cards = players.act(loop, waiting, step)
+        found["action"], found["cards"] = actions, now.action_to_cards(actions) if cards is None else cards
+        loop.play(games, actions, cards)
+        num_decisions[games] += 1
         # Most steps have no reward.
-        paid, seats = np.divmod(np.flatnonzero(rewards), rewards.shape[1])
-        returns[games[paid], seats] += rewards[paid, seats]
+        paid, seats = np.divmod(np.flatnonzero(loop.rewards), batch.num_players)
+        returns[paid, seats] += loop.rewards[paid, seats]
         steps.append(found)
+    results = {"places": batch.state.places.copy(), "points": batch.scores, "units": batch.balances}
     return Block(players, steps, num_decisions, returns, results)

@@ -15,12 +15,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from tienlen_agents.files import refusing
-from tienlen_env.engine.agent import Agent, FallibleAgent, RandomAgent, ScoringAgent, check_plays, history_of
+from tienlen_env.engine.agent import (
+    Agent,
+    AnswerError,
+    FallibleAgent,
+    RandomAgent,
+    ScoringAgent,
+    check_plays,
+    choose,
+    history_of,
+)
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.batch import Batch
@@ -507,15 +516,14 @@ def policy_of(
 
 def _answers(tree: PublicTree, agent: Agent, view: View, slots: IntArray, edges: EdgeIndex) -> IntArray:
     """int64 (n,): the edges that an agent chooses."""
-    chosen = np.asarray(agent.act(view))
-    if chosen.shape != slots.shape or chosen.dtype.kind not in "iu":
-        raise PolicyError(
-            f"agent {agent.name!r}: expected {len(slots)} actions, got {chosen.dtype} {chosen.shape}"
-        )
+    try:
+        chosen = choose(agent, view)
+    except AnswerError as error:
+        raise PolicyError(str(error)) from error
     # A program that fails does not raise: a fixed rule answers in its place.
     if isinstance(agent, FallibleAgent) and (failed := agent.take_forfeits()):
         raise PolicyError(f"agent {agent.name!r}: {failed[0].reason}: {failed[0].detail}")
-    found = edges.find(slots, chosen.astype(np.int64))
+    found = edges.find(slots, chosen)
     if (found < 0).any():
         wrong = int(np.flatnonzero(found < 0)[0])
         hand = format_cards(int(view.hand[wrong]))
@@ -526,10 +534,10 @@ def _answers(tree: PublicTree, agent: Agent, view: View, slots: IntArray, edges:
 def _check_same(agent: Agent, view: View, seed: int) -> None:
     """Refuse an agent that chooses otherwise with another seed, of those that are asked only once."""
     some = view.select(np.arange(min(len(view), TRIED_TWICE)))
-    answers: list[Any] = []
+    answers = []
     for other in (seed + 1, seed + 2):
         agent.reset(other)
-        answers.append(np.asarray(agent.act(some)))
+        answers.append(choose(agent, some))
     agent.reset(seed)
     if (answers[0] != answers[1]).any():
         raise PolicyError(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -47,7 +47,7 @@ from tienlen_gpu.players import (
     key_of,
     logits_of,
 )
-from tienlen_gpu.rounds import Rounds, seat_groups
+from tienlen_gpu.rounds import Rounds
 from tienlen_train.network import ActionNetwork
 
 GAMES_AT_ONCE: Final = 1 << 17
@@ -302,13 +302,8 @@ def _play(
     tally = torch.zeros(num_jobs * num + 1, dtype=torch.int64, device=seats.device)
     one = torch.ones_like(first)
     with torch.no_grad():
-        for step in count():
-            who = seat_groups(seats, rounds.turn)
+        for step, who, turns in rounds.steps(seats, num, skip_forced=False):
             tally.scatter_add_(0, torch.where(rounds.turn >= 0, first + who, num_jobs * num), one)
-            # Group E: decisions with a single legal action, which need no agent.
-            turns = rounds.turns(torch.where(rounds.num_legal == 1, num, who), num + 1)
-            if turns is None:
-                break
             check(step + 1)
             parts = [turns.part(group, group) for group in range(num + 1)]
             chosen = chain(

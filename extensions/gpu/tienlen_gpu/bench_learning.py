@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -71,16 +70,13 @@ def acting(machine: TorchMachine, num_games: int) -> Figure:
             machine, rules, num, reward="zero_sum", history_length=max(reader.history, config.history)
         )
         keys = np.random.default_rng(seed).integers(-(2**63), 2**63, num, np.int64)
-        everyone = torch.zeros(num, dtype=torch.int64, device=machine.device)
+        seats = torch.zeros((num, rounds.num_players), dtype=torch.int64, device=machine.device)
         total = 0
         wait(machine)
         begin = time.perf_counter()
         with torch.no_grad(), torch.autocast(machine.device.type, dtype, enabled=dtype != torch.float32):
             rounds.deal(keys, skip_forced=True)
-            for step in count():
-                turns = rounds.turns(everyone, 1)
-                if turns is None:
-                    break
+            for step, _, turns in rounds.steps(seats, 1, skip_forced=True):
                 inputs = reader.read_at(rounds.position, turns.decisions, rules)
                 rows = NetworkInputs.of(inputs, turns.decisions, dtype)
                 logits, key = logits_of(network, rows), key_of(seed)

@@ -24,7 +24,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_gpu import cuda_machine
 from tienlen_gpu.machine import TorchMachine
 from tienlen_gpu.players import NetworkInputs, can_choose, choose_by, chooser_of, draw_item, key_of, logits_of
-from tienlen_gpu.rounds import Rounds, Turns, decisions_of, owner_of, seat_groups
+from tienlen_gpu.rounds import Rounds, Turns, decisions_of, owner_of
 from tienlen_train.learner import DeviceTrajectories
 from tienlen_train.rollout import LEARNER, RolloutJob, check_seats, network_on
 
@@ -155,19 +155,16 @@ class _Play:
         check_seats(job.seat_policies, shape, num_actors)
         actor = self.machine.array(job.seat_policies)
         rounds.deal(job.keys, skip_forced=True)
-        step = 0
         with (
             torch.no_grad(),
             torch.autocast(self.machine.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16),
         ):
-            while (turns := rounds.turns(seat_groups(actor, rounds.turn), num_actors)) is not None:
-                actions = self.act(turns, step)
-                rounds.play(turns.decisions.games, actions, skip_forced=True)
-                step += 1
+            for step, _, turns in rounds.steps(actor, num_actors, skip_forced=True):
+                rounds.play(turns.decisions.games, self.act(turns, step), skip_forced=True)
             if not self.steps:  # no learner had a choice
                 empty = torch.empty(0, dtype=torch.int64, device=self.machine.device)
                 none = Turns(decisions_of(empty, empty, 0), [0] * num_actors, [0] * num_actors)
-                self.act(none, step, keep=True)
+                self.act(none, 0, keep=True)
         if not bool(self.is_finite):
             raise FloatingPointError("the scores of the policy are not finite")
         return self.joined()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,7 +190,29 @@ class Rounds:
         args = PlayArgs(*self.position, games, actions, skip_forced, self.rewards, self.num_legal)
         self.machine.launch(self._bodies.play, len(games), args)
 
-    def turns(self, group: Tensor, num_groups: int) -> Turns | None:
+    def steps(
+        self, seats: Tensor, num_agents: int, *, skip_forced: bool
+    ) -> Iterator[tuple[int, Tensor, Turns]]:
+        """The one loop that plays rounds on a device; its body must play all decisions of a step, once.
+
+        Args:
+            seats: int64 (B, P), the agent in each seat.
+            num_agents: number of agents, E.
+            skip_forced: as for `play`. If not, group E has the decisions with a single legal action.
+
+        Yields:
+            ``(step, who, turns)``: how many steps were played; int64 (B,), the agent of each game's next
+            decision, of seat 0 where a round is over; the decisions, grouped by agent.
+        """
+        for step in count():
+            who = seat_groups(seats, self.turn)
+            groups = who if skip_forced else torch.where(self.num_legal == 1, num_agents, who)
+            turns = self._turns(groups, num_agents if skip_forced else num_agents + 1)
+            if turns is None:
+                return
+            yield step, who, turns
+
+    def _turns(self, group: Tensor, num_groups: int) -> Turns | None:
         """The decisions that wait; this is the one place of a step where the processor waits for the device.
 
         Args:

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_agents.arena.play import batch_for, warm_up
+from tienlen_agents.arena.play import batch_for, random_positions, warm_up
 from tienlen_env.engine.agent import Agent
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -43,12 +43,7 @@ def positions(agent: Agent, rules: AnyRules) -> list[Batch]:
     """Batches of decisions, from rounds of random play, the same for all agents."""
     batch = batch_for([agent], rules, GAMES, 0)
     batch.deal(np.arange(GAMES) + SEED)
-    rng, found = np.random.default_rng(SEED), []
-    while (batch.state.turn >= 0).any():
-        games = np.flatnonzero(batch.state.turn >= 0)
-        found.append(batch.select(games))
-        batch.step(batch.sample(rng))
-    return found
+    return random_positions(batch, np.random.default_rng(SEED))
 
 
 def units(agent: Agent, rules: AnyRules) -> float:

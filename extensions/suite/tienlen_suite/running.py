@@ -22,7 +22,7 @@ from tienlen_agents.command import code_digest, versions
 from tienlen_agents.executors import Executor
 from tienlen_agents.external.seeds import seed_key_of, set_seed_key
 from tienlen_agents.settings import COUNT_OR_NONE, Choice, ExistingFile, FreeText, setting, settings_of
-from tienlen_env.engine.agent import Agent, check_plays
+from tienlen_env.engine.agent import Agent, check_plays, choose
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_exact.policies import policy_of
@@ -223,7 +223,7 @@ def _alone(track: Track, agent: Agent) -> dict[str, bytes]:
     if not track.regrets:
         return {}
     agent.reset(0)
-    chosen = np.asarray(agent.act(View(judged_decisions(track.regrets)[0])))
+    chosen = choose(agent, View(judged_decisions(track.regrets)[0]))
     return {"choices/01": _lines(chosen.tolist())}
 
 

@@ -117,7 +117,7 @@ def test_an_illegal_play_names_the_agent_in_every_game(rules, by_cards):
     "answer", [lambda view: np.zeros(3), lambda view: None, lambda view: view.seat * 1.0]
 )
 def test_an_answer_of_another_form_names_the_agent(answer):
-    with pytest.raises(ValueError, match="'misfit' answered"):
+    with pytest.raises(ValueError, match="'misfit': expected integers of shape"):
         arena.match(load("greedy"), Misfit(answer), num_deals=2)
 
 

@@ -236,8 +236,8 @@ class Choosing:
     [
         (lambda view, rng: np.full(len(view), 452), "action 452 is not legal with"),
         (lambda view, rng: np.full(len(view), -1), "action -1 is not legal with"),
-        (lambda view, rng: np.zeros(3, np.int64), "expected .* actions, got int64"),
-        (lambda view, rng: np.zeros(len(view)), "expected .* actions, got float64"),
+        (lambda view, rng: np.zeros(3, np.int64), "expected integers of shape .* got int64"),
+        (lambda view, rng: np.zeros(len(view)), "expected integers of shape .* got float64"),
         (lambda view, rng: view.sample(rng), "draws its actions"),
     ],
 )

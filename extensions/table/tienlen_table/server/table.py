@@ -12,7 +12,7 @@ import numpy as np
 
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.words import words_of
-from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
+from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, history_of
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
@@ -490,12 +490,10 @@ class ServedTable:
         del self._notices[:-5]
 
     def _choose(self, agent: Agent) -> AnyPlay:
-        session = self.session
-        actions, cards = choose_cards(agent, session.agent_view())
+        play = self.session.ask(agent)
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
-                self._notice(session.turn, notice_of(agent, forfeit))
-        play: AnyPlay = session.round.play_of(int(actions[0]), int(cards[0]))
+                self._notice(self.session.turn, notice_of(agent, forfeit))
         return play
 
 
