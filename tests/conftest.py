@@ -57,6 +57,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 # The packages and folders that a clone may lack.
 PARTS = {path.name for path in ROOT.glob("tests/extensions/*") if path.is_dir()} - {"__pycache__"}
+PLAIN = ("tests.", "research.", "tools.")  # modules whose imports count, too
 OPTIONAL = ("research", "tools", *(f"tienlen_{name}" for name in sorted(PARTS)))
 
 
@@ -73,14 +74,15 @@ def lacking(path: Path) -> str:
         if module.partition(".")[0] in OPTIONAL and find_spec(module.partition(".")[0]) is None:
             return module.partition(".")[0]
         file = ROOT / f"{module.replace('.', '/')}.py"
-        if module.startswith("tests.") and file.is_file() and (found := lacking(file)):
+        if module.startswith(PLAIN) and file.is_file() and (found := lacking(file)):
             return found
     return ""
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out the tests of what this clone does not have."""
-    return bool(lacking(collection_path)) or None if collection_path.suffix == ".py" else None
+    file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    return bool(lacking(file)) or None if file.suffix == ".py" and file.is_file() else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,7 +3,8 @@
 >>> from tienlen_env.single.thirteens import ThirteensRound
 >>> deal = ThirteensRound("thirteens", key=7)
 >>> deal.play(deal.legal_plays()[0])
->>> print(deal.trick, "by seat", deal.leader)
+>>> deal.trick
+('Kd',)
 """
 
 from __future__ import annotations

@@ -52,6 +52,34 @@ family of rules with payments has weights of its own, from one run that started 
 --generations 120 --step 0.25``, and so for `south_count` and `north`); it is not kept here.
 Suits matter only for tops (an action plays the lowest suits, RULES.md 7.2). The counts ignore the flush lock
 (3.4), so suited runs are underestimated.
+
+Examples:
+    After 8♦, with 3♠ 7♣ 8♠ 9♣ 9♦ 2♠ in hand. For each action: its score and the cost of the hand that it
+    leaves, in plays; the plays of that hand, and how many are beatable; the unseen cards that beat the play.
+    The spare 9 goes: the pass leaves one play more, and 2♠ would be missed at the end.
+
+    >>> from tienlen_env import Batch
+    >>> from tienlen_env.games.common.cards import format_cards, parse_cards
+    >>> batch = Batch("cardgames")
+    >>> hands = "8d 9h", "3s 7c 8s 9c 9d 2s", "5s 9s Tc", "6c Js Qd"
+    >>> batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
+    >>> _ = batch.step(batch.list_legal().action[:1])
+    >>> row, spec, actions = (array.tolist() for array in batch.kernel_arrays)
+    >>> row = row[0]
+    >>> workspace = decide.new_workspace().tolist()
+    >>> splits.set_rules(workspace, spec)
+    >>> view = decide.public_view(spec, row)
+    >>> context = decide.compute_context(workspace, spec, view)
+    >>> legal = batch.list_legal()
+    >>> for action, cards in zip(legal.action.tolist(), legal.cards.tolist()):
+    ...     found = decide.evaluate_action(workspace, spec, actions, context, view, action, cards)
+    ...     facts = found.split >> 8 & 255, found.split & 255, found.better
+    ...     score, cost = found.score / 2**16, (found.split >> 16) / 2**16
+    ...     print(f"{format_cards(cards) or 'pass':4} {score:.2f} {cost:.2f}", *facts)
+    pass -4.45 2.30 4 4 26
+    9c   -2.23 1.66 3 3 24
+    9d   -2.23 1.66 3 3 24
+    2s   -2.59 2.32 3 3 3
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from tienlen_agents.rule_based.heuristic import parameters as W
-from tienlen_env.games.common.arrays import Row, Spec
+from tienlen_env.games.common.arrays import Fields, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -30,29 +30,29 @@ from tienlen_env.games.tienlen import spec as S, suited
 from tienlen_env.games.tienlen.kernels import sequence_hand, tops_of_shape
 
 # Columns of the workspace. Fixed by the variant:
-KIND: Final = 0  # 4 × 16: kind of a shape (width - 1, length); `parameters.BOMB` for bombs
+_column: Final = Fields()
+KIND: Final = _column(4 * 16)  # kind of a shape (width - 1, length); `parameters.BOMB` for bombs
 # Fixed by the decision:
-UNSEEN_TOPS: Final = 64  # 4 × 16: tops of the unseen cards' combinations of a shape
-CAN_BE_BOMBED: Final = 128  # 5: 1 where an unseen bomb may beat k 2s
-MOST_LEFT: Final = 133  # cards in the longest hand of an opponent
-SCALE: Final = 134  # 512 × the share of unseen cards that opponents hold
-SHORTEST: Final = 135  # fewest ranks of any sequence, 16 without sequences
-COSTS: Final = 136  # where the costs for this decision begin
-TWOS: Final = 137  # 1: an opponent may hold a 2, so bombs are bombs
-GENERATION: Final = 138  # number of the decision, 1..LAST_GENERATION
-LADDER: Final = 139  # not 0: bombs beat bombs of other shapes (RULES.md 4.1), so none is safe
-BIND: Final = 140  # 1: suits bind the plays (RULES.md 4.20)
-STAKE: Final = 141  # units of payments that are a stake, 0 without payments
-STEP: Final = 142  # NUM_KINDS: cost of each better play
-WEIGHTS: Final = STEP + W.NUM_KINDS
-FAMILIES: Final = WEIGHTS + W.NUM_WEIGHTS  # weights of each family of rules; `set_rules` copies one of them
-# 13 × 16: the best split of some cards of a rank << 12 | its decision
-RANK_SPLITS: Final = FAMILIES + len(W.FAMILIES) * W.NUM_OWN
-MEMO: Final = RANK_SPLITS + 13 * 16
+UNSEEN_TOPS: Final = _column(4 * 16)  # tops of the unseen cards' combinations of a shape
+CAN_BE_BOMBED: Final = _column(5)  # 1 where an unseen bomb may beat k 2s
+MOST_LEFT: Final = _column()  # cards in the longest hand of an opponent
+SCALE: Final = _column()  # 512 × the share of unseen cards that opponents hold
+SHORTEST: Final = _column()  # fewest ranks of any sequence, 16 without sequences
+COSTS: Final = _column()  # where the costs for this decision begin
+TWOS: Final = _column()  # 1: an opponent may hold a 2, so bombs are bombs
+GENERATION: Final = _column()  # number of the decision, 1..LAST_GENERATION
+LADDER: Final = _column()  # not 0: bombs beat bombs of other shapes (RULES.md 4.1), so none is safe
+BIND: Final = _column()  # 1: suits bind the plays (RULES.md 4.20)
+STAKE: Final = _column()  # units of payments that are a stake, 0 without payments
+STEP: Final = _column(W.NUM_KINDS)  # cost of each better play
+WEIGHTS: Final = _column(W.NUM_WEIGHTS)
+FAMILIES: Final = _column(len(W.FAMILIES) * W.NUM_OWN)  # weights of each; `set_rules` copies one of them
+RANK_SPLITS: Final = _column(13 * 16)  # the best split of some cards of a rank << 12 | its decision
 MEMO_BITS: Final = 11
+MEMO: Final = _column(2 << MEMO_BITS)
 GENERATION_BITS: Final = 12  # the bits of a word beyond 52 cards
 LAST_GENERATION: Final = (1 << GENERATION_BITS) - 1
-WORKSPACE_SIZE: Final = MEMO + (2 << MEMO_BITS)
+WORKSPACE_SIZE: Final = _column.size
 
 PLAYS_SHIFT: Final = 8  # where in a split the number of plays begins, ...
 COST_SHIFT: Final = 16  # ... and where the cost
