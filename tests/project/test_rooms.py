@@ -203,3 +203,10 @@ def test_no_import_cycles() -> None:
     found = components(imports)
     listed = "".join(f"\n  {', '.join(component)}" for component in found)
     assert not found, f"cycles between modules: {len(found)}{listed}"
+
+
+def test_every_extension_says_what_it_is_for() -> None:
+    for path in ROOT.glob("extensions/*/tienlen_*"):
+        text = (path.parent / "README.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {path.name}: "), path.name
+        assert len(text.splitlines()) <= 60, path.name
