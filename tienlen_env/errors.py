@@ -10,6 +10,7 @@ def expected_one_of(name: object, known: Iterable[str], other: str = "", what: s
 
     >>> expected_one_of("ray", ())
     'there is none here'
+
     >>> expected_one_of("norht", ("south", "north"), ", or a Rules")
     "expected one of south, north, or a Rules; did you mean 'north'?"
     """

@@ -481,8 +481,15 @@ def test_the_table_is_placed_under_play(tmp_path: Path, monkeypatch: pytest.Monk
     assert not list(site.iterdir())
     page = tmp_path / "extensions" / "table" / "tienlen_table" / "server" / "static"
     (page / "engine").mkdir(parents=True)
-    for name in ("index.html", "main.js", "engine/index.json", "engine/tienlen.wasm", "engine/a.safetensors"):
-        (page / name).write_text(name)
+    for name in (
+        "index.html",
+        "main.js",
+        "sw.js",
+        "engine/index.json",
+        "engine/tienlen.wasm",
+        "engine/a.safetensors",
+    ):
+        (page / name).write_text('{"bytes": {}}' if name.endswith(".json") else name)
     hooks.on_post_build({"site_dir": str(site)})
     for path in page.rglob("*.*"):
         assert (site / "play" / path.relative_to(page)).read_bytes() == path.read_bytes()

@@ -316,7 +316,7 @@ def test_keys_and_unknown_options() -> None:
     assert (many.games.batch.state.key == 5).all()
     for env in (one, many):
         for options, told in [
-            ({"kye": 5}, "'kye' is not a valid option; expected 'key'"),
+            ({"kye": 5}, "'kye' is not a valid option; expected one of key"),
             ({"key": 1.5}, "key"),
             ({"key": "3"}, "key"),
             ([], "expected a dict"),

@@ -416,7 +416,7 @@ def test_unknown_options_are_refused_and_nothing_changes(game: Case) -> None:
     env.reset(seed=3)
     before = env.batch.state.rows.copy()
     for options, told in [
-        ({"kye": 5}, "'kye' is not a valid option; expected 'key'"),
+        ({"kye": 5}, "'kye' is not a valid option; expected one of key"),
         ({"leader": 1}, "'leader' needs 'hands'"),
         ({"key": 1, "hands": []}, "not both"),
         ({"key": "x"}, "key='x'"),

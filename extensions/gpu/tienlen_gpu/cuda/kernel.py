@@ -101,7 +101,8 @@ class Kernel:
         """The compiled function for a number of threads and a stream."""
         blocks = -(-count // THREADS_PER_BLOCK)
         if is_simulated():
-            return self._compiled[blocks, min(count, THREADS_PER_BLOCK)]
+            # Threads of a block share the globals that the simulator exchanges: one puts them back too early.
+            return self._compiled[count, 1]
         key = blocks, stream
         if key not in self._launchers:
             if len(self._launchers) >= MAX_LAUNCHERS:
