@@ -73,7 +73,7 @@ def drawn_thirteens(rng: random.Random) -> ThirteensRules:
         "dummy": num_players == 3 and rng.random() < 0.5, "target": rng.choice([0, 5, 50]),
         "first_lead": rng.choice(["drawn", "seat_0"]), "aside_jokers": rng.random() < 0.5,
     }  # fmt: skip
-    return ThirteensRules(num_players, **choices)
+    return ThirteensRules(num_players=num_players, **choices)
 
 
 @pytest.mark.nightly

@@ -301,7 +301,8 @@ class Notation:
                 raise NotationError(f"{name}: other rules were given", column)
             return found
         except RulesError as error:
-            raise NotationError(str(error), column) from None
+            # Without a guess of what was meant: the page says the same, and guesses nothing.
+            raise NotationError(str(error).partition("; did you mean")[0], column) from None
         except TypeError:  # the size has fields that these rules lack
             raise NotationError(f"{name[:40]!r}: not rules of the game of this record", column) from None
 

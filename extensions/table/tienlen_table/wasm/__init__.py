@@ -42,7 +42,7 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
         names: of games, see `tienlen_table.engine.build`; none: all registered ones.
 
     Returns:
-        The paths of the modules.
+        The paths of the modules: of the games, and of the table.
 
     Raises:
         RuntimeError: the code could not be compiled.
@@ -52,7 +52,7 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiles in a process of its own
         table = pool.submit(build_table, out)
         modules = list(pool.map(partial(_build, out), list(names) or [game.name for game in games()]))
-        table.result()
+        of_table = table.result()
     listed = []
     networks: set[str] = set()
     for path in modules:
@@ -69,7 +69,7 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     files = {name: (out / name).stat().st_size for name in sorted(networks)}
     text = json.dumps({"games": listed, "bytes": files}, separators=(",", ":"))
     (out / "index.json").write_text(text, encoding="utf-8")
-    return modules
+    return [*modules, of_table]
 
 
 def _build(out: Path, name: str) -> Path:

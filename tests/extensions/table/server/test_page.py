@@ -54,7 +54,7 @@ OPTIONS = [
 ]
 
 pytestmark = needs_page
-SLOW = 60_000  # milliseconds for what usually takes one
+SLOW = 180_000  # milliseconds for what usually takes one
 expect.set_options(timeout=SLOW)
 
 
