@@ -68,6 +68,11 @@ class IllegalPlayError(TienLenError):
         self.cards = cards
         self.clause = clause
 
+    def worded(self, message: str) -> IllegalPlayError:
+        """The same refusal with another message."""
+        about = {name: getattr(self, name) for name in ("game", "seat", "action", "cards", "clause")}
+        return IllegalPlayError(message, **about)
+
 
 class DeviceError(TienLenError):
     """There is no device for ``backend="cuda"``, or a method has no form for a device."""

@@ -149,11 +149,4 @@ class RoundLoop:
             agent = self.agents[int(self._seats[error.game, self.batch.turn[error.game]])]
             if agent is None:
                 raise
-            raise IllegalPlayError(
-                f"agent {agent.name!r} played against the rules: {error}",
-                game=error.game,
-                seat=error.seat,
-                action=error.action,
-                cards=error.cards,
-                clause=error.clause,
-            ) from error
+            raise error.worded(f"agent {agent.name!r} played against the rules: {error}") from error

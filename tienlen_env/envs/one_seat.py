@@ -409,13 +409,8 @@ class OneSeatGames:
             turns, is_illegal = self._step(games, ids), None
         except IllegalPlayError as error:
             if self._illegal == "raise":
-                raise IllegalPlayError(
-                    f"{error}. Choose actions by the action mask, or set illegal='terminate' or 'random'",
-                    game=error.game,
-                    seat=error.seat,
-                    action=error.action,
-                    clause=error.clause,
-                ) from None
+                hint = "Choose actions by the action mask, or set illegal='terminate' or 'random'"
+                raise error.worded(f"{error}. {hint}") from None
             turns, is_illegal = self._step_by_force(games, ids)
         self._length += ~self.is_over
         self._clear()
