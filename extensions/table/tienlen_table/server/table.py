@@ -169,7 +169,10 @@ class ServedTable:
         Raises:
             MessageError: the event is refused; nothing has changed.
         """
-        refusal = self._react(event, seat, number)
+        self._check(self._react(event, seat, number))
+
+    def _check(self, refusal: TableRefusal) -> None:
+        """Raise the error of a refusal, if it has one."""
         if refusal == TableRefusal.HOST:
             raise MessageError("end", f"the person at seat {self._numbers[machine.HOST] + 1} ends the game")
         if refusal in REFUSALS:
@@ -275,8 +278,9 @@ class ServedTable:
             MessageError: it is not this seat's turn, or the move is not legal; nothing has changed.
         """
         async with self._lock:
-            if self._react(TableEvent.PLAY, seat, turn) != TableRefusal.REPEATED:
-                self._ask(TableEvent.PLAY, seat, turn)
+            refusal = self._react(TableEvent.PLAY, seat, turn)
+            if refusal != TableRefusal.REPEATED:
+                self._check(refusal)
                 try:
                     self._apply(text)
                 except TienLenError as error:
