@@ -82,7 +82,7 @@ def test_the_count_sees_a_loop_in_two_functions() -> None:
 
 
 class Fixed(RandomAgent):
-    """Answers what it is told to."""
+    """Gives the answer that a test has set."""
 
     name = "fixed"
 

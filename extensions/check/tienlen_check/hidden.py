@@ -47,7 +47,7 @@ class Swap(NamedTuple):
 
 
 def check_observations(v: GuardedVariant, row: GuardedNumbers) -> None:
-    """An observer writes every item, 0 or 1, and nothing else; seat -1, which is nobody, gets zeros."""
+    """An observer writes every item, 0 or 1, and nothing else; seat -1 (no player) gets zeros."""
     seen, again = ([v.observe(row, seat) for seat in range(v.rules.num_players)] for _ in range(2))
     need(seen == again, "observe: another call writes other items")
     need(not any(v.observe(row, -1)), "observe: expected zeros for seat -1")

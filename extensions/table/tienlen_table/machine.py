@@ -149,7 +149,7 @@ def change(table: Row, plays: Numbers, event: int, seat: int, number: int) -> No
 
 
 def deal_if_ready(table: Row) -> None:
-    """Close the result if somebody is ready, and all who are present are."""
+    """Close the result if at least one person is ready, and so is everybody who is present."""
     if table[IS_WAITING] and table[READY] != 0 and table[HERE] & ~table[READY] == 0:
         table[ROUNDS_SEEN] = table[NUM_ROUNDS]
 

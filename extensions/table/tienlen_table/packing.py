@@ -2,7 +2,7 @@
 
 Beside each text and module lies its compressed copy (``.gz``), for hosts that send such copies to browsers,
 and for those that compress nothing: the page itself asks for the copies of the engine's files. ``files.js``
-lists what the service worker keeps, and changes when one of these files does.
+lists what the service worker keeps, with a version that changes with any of these files.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ function keepNetwork(name: string, bytes: Uint8Array<ArrayBuffer>): void {
   })().catch(() => {});
 }
 
-/** Let the service worker keep the page (`sw.js`); what it does is no part of a game, so nobody waits for it. */
+/** Register the service worker (`sw.js`), which stores the page for later; a game does not wait for it. */
 export function keepPage(): void {
   if (navigator.serviceWorker as ServiceWorkerContainer | undefined)
     navigator.serviceWorker.register("sw.js").catch(() => {});

@@ -96,7 +96,7 @@ export class LocalHost implements Host {
     const seat = this.holder ?? this.config.seats.indexOf(PERSON);
     return seat < 0 ? null : seat;
   }
-  /** Whose turn it is to take the device, before a hand is shown; null: nobody else's, or only one person plays. */
+  /** The seat of the person who has to take the device before a hand is shown; null: nobody has to. */
   private get handover(): number | null {
     if (this.config.seats.filter((name) => name === PERSON).length < 2) return null;
     const { player } = this.machine,
