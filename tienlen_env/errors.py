@@ -14,12 +14,37 @@ def expected_one_of(name: object, known: Iterable[str], other: str = "", what: s
     >>> expected_one_of("norht", ("south", "north"), ", or a Rules")
     "expected one of south, north, or a Rules; did you mean 'north'?"
     """
-    from difflib import get_close_matches  # of use in refusals only
-
     if not (names := tuple(known)):
         return "there is none here"
-    near = get_close_matches(str(name)[:100], names, 1)
-    return f"expected {what} {', '.join(names)}{other}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"expected {what} {', '.join(names)}{other}{did_you_mean(name, names)}"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a refusal: the known name that is near to an unknown one; ``""`` if none is."""
+    from difflib import get_close_matches  # of use in refusals only
+
+    near = get_close_matches(str(name)[:100], tuple(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def check_word(
+    setting: str, word: object, known: Iterable[str], other: str = "", error: type[ValueError] = ValueError
+) -> None:
+    """Refuse a word that a setting does not have.
+
+    Args:
+        setting: its name.
+        word: the value.
+        known: the words that it may be.
+        other: what else is accepted, for the message: ``", or None"``.
+        error: the type of the refusal.
+
+    Raises:
+        ValueError: the value is none of the words. The message names the setting and the word that was meant.
+    """
+    names = tuple(known)
+    if not (isinstance(word, str) and word in names):
+        raise error(f"{setting}={word!r}: {expected_one_of(word, names, other)}")
 
 
 def unexpected_keyword(function: str, name: str, known: Iterable[str], what: str = "one of") -> TypeError:

@@ -31,6 +31,7 @@ from typing import (
 )
 
 from tienlen_agents.quoting import split_list
+from tienlen_env.errors import did_you_mean
 from tienlen_env.texts import printable
 
 NumberT = TypeVar("NumberT", int, float)
@@ -124,6 +125,12 @@ class Choice:
         return (
             f"one of {names}" if not self.separator else f"some of {names}, separated by {self.separator!r}"
         )
+
+    def guess(self, value: object) -> str:
+        """The name that was meant by the first one that is not known, for a refusal."""
+        words = str(value).split(self.separator) if self.separator else [str(value)]
+        names = tuple(self.names())
+        return did_you_mean(next((word for word in words if word not in names), value), names)
 
 
 @dataclass(frozen=True)
@@ -220,6 +227,13 @@ class ConfigError(ValueError):
         return f"{config}: {field}: {problem}"
 
 
+def refusal(allowed: Allowed | None, value: object) -> str:
+    """Why a value is refused: ``"expected 1..3, got 9"``, with the name that was meant if it is near."""
+    return f"expected {allowed}, got {value!r}" + (
+        allowed.guess(value) if isinstance(allowed, Choice) else ""
+    )
+
+
 class Setting(NamedTuple):
     """The values that a field may have.
 
@@ -272,7 +286,8 @@ class Config:
         """Compare every field with its type and its range."""
         for name, allowed in settings_of(type(self)).items():
             if getattr(self, name) not in allowed:
-                self.refuse(name, f"expected {allowed.allowed}")
+                problem = refusal(allowed.allowed, getattr(self, name))
+                raise ConfigError(type(self).__name__, name, problem)
 
     def refuse(self, field: str, expected: str) -> None:
         """Raise the error of a field.
@@ -324,7 +339,7 @@ def reader(kind: Callable[[str], NumberT], allowed: Allowed) -> Callable[[str], 
         except ValueError:
             value = None
         if value is None or value not in allowed:
-            raise argparse.ArgumentTypeError(f"expected {allowed}, got {text!r}")
+            raise argparse.ArgumentTypeError(refusal(allowed, text))
         return value
 
     return read
@@ -395,6 +410,12 @@ class Parser(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """See `argparse.ArgumentParser.exit`."""
         super().exit(status, message and printable(message.rstrip("\n")) + "\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # Of an option with choices, and of a command: argparse itself names no word that was meant.
+        words = action.choices
+        if words is not None and value not in words:
+            raise argparse.ArgumentError(action, refusal(Choice(lambda: map(str, words)), value))
 
 
 def parse_args(

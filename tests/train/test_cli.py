@@ -19,7 +19,10 @@ import pytest
 
 import tienlen_agents.arena
 import tienlen_env
+from tienlen_agents.arena.run import ArenaSettings
 from tienlen_env.doors import Door
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.extras import how_to_install
 from tienlen_env.games.registry import game_named
 from tienlen_train import cli
@@ -108,6 +111,22 @@ def test_unknown_commands_are_refused(words: list[str], capsys: pytest.CaptureFi
         (lambda: tienlen_env.get_rules("norht"), "north"),
         (lambda: tienlen_env.get_rules("north", taret=1), "target"),
         (lambda: tienlen_env.Batch(reward="point"), "points"),
+        (lambda: tienlen_env.Batch(backend="numb"), "numba"),  # type: ignore[arg-type]
+        (lambda: tienlen_env.Batch(episode="rond"), "round"),
+        (lambda: tienlen_env.tienlen_v1.env(render_mode="ascii"), "ansi"),
+        (lambda: OneSeatEnv(illegal="rise"), "raise"),  # type: ignore[arg-type]
+        (lambda: OneSeatEnv(dtype="float"), "float32"),  # type: ignore[arg-type]
+        (lambda: OneSeatVectorEnv(2, autoreset_mode="SameSteps"), "SameStep"),
+        (lambda: tienlen_env.ThirteensRules(melding="manuel"), "manual"),  # type: ignore[arg-type]
+        (lambda: tienlen_env.Rules(heir="next"), "next_seat"),  # type: ignore[arg-type]
+        (lambda: tienlen_env.Rules(instant_wins=("dragons",)), "dragon"),  # type: ignore[arg-type]
+        (lambda: tienlen_agents.load("search:objective=poins"), "points"),
+        (lambda: ArenaSettings(permutations="rotation"), "rotations"),  # type: ignore[arg-type]
+        (lambda: cli.main(["match", "greedy", "random", "--rules", "sauth"]), "south"),
+        (lambda: cli.main(["play", "--rules", "sauth"]), "south"),
+        (lambda: cli.main(["train", "ppo", "--device", "cudda"]), "cuda"),
+        (lambda: cli.main(["cache", "claer"]), "clear"),
+        (lambda: cli.main(["suite", "chek", "x"]), "check"),
         (lambda: tienlen_env.tienlen_v1.env().reset(options={"kye": 1}), "key"),
         (lambda: game_named("tienlenn"), "tienlen"),
         (lambda: Door("tienlen.backends", "backend", ("native",)).load("nativ"), "native"),

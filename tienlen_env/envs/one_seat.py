@@ -37,7 +37,7 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integer, as_integers, check_buffer, owned
-from tienlen_env.errors import IllegalPlayError
+from tienlen_env.errors import IllegalPlayError, check_word
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
@@ -61,8 +61,7 @@ def as_dtype(dtype: DTypeName) -> np.dtype[Any]:
     Raises:
         ValueError: not one of the two.
     """
-    if dtype not in get_args(DTypeName):
-        raise ValueError(f"dtype={dtype!r}: expected 'uint8' or 'float32'")
+    check_word("dtype", dtype, get_args(DTypeName))
     return np.dtype(dtype)
 
 
@@ -194,8 +193,7 @@ class OneSeatGames:
         num_players = batch.num_players
         if seat != "random" and (isinstance(seat, str | bool) or not 0 <= seat < num_players):
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
-        if illegal not in get_args(Illegal):
-            raise ValueError(f"illegal={illegal!r}: expected 'terminate', 'raise' or 'random'")
+        check_word("illegal", illegal, get_args(Illegal))
         limit = -1 if max_episode_steps is None else as_integer(max_episode_steps, "max_episode_steps")
         if limit < 1 and limit != -1:
             raise ValueError(f"max_episode_steps={limit}: expected 1 or more, -1 or None")

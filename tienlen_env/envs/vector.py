@@ -27,7 +27,7 @@ from tienlen_env.envs.one_seat import (
     _OneSeatAdapter,
     as_dtype,
 )
-from tienlen_env.errors import IllegalPlayError
+from tienlen_env.errors import IllegalPlayError, check_word
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import RENDER_MODES, check_render_mode
@@ -218,11 +218,9 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         dtype: DTypeName = "uint8",
         **settings: Any,
     ) -> None:
-        try:
-            self._autoreset = AutoresetMode(autoreset_mode)
-        except ValueError:
-            known = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode={autoreset_mode!r}: expected one of {known}") from None
+        if not isinstance(autoreset_mode, AutoresetMode):
+            check_word("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self._autoreset = AutoresetMode(autoreset_mode)
         is_same_step = self._autoreset is AutoresetMode.SAME_STEP
         self.games = OneSeatGames(
             rules, num_envs, illegal=illegal, line_up=line_up, auto_reset=is_same_step, **settings

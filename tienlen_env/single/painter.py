@@ -10,6 +10,7 @@ from typing import Any, Final
 from tienlen_env import rendering
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_index
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import ByGame
 from tienlen_env.rendering import PlainView, TableView, for_stream, render_ansi
@@ -160,8 +161,8 @@ def check_render_mode(mode: str | None) -> str | None:
     Raises:
         ValueError: neither None nor one of `RENDER_MODES`.
     """
-    if mode is not None and mode not in RENDER_MODES:
-        raise ValueError(f"render_mode={mode!r}: expected one of {', '.join(RENDER_MODES)}, or None")
+    if mode is not None:
+        check_word("render_mode", mode, RENDER_MODES, ", or None")
     return mode
 
 

@@ -227,7 +227,7 @@ class SelfPlayConfig(Config):
         game = next(iter(known.values())) if self.env is None else known[self.env]
         rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
         if self.env not in (None, game_of(rules).name):
-            raise ValueError(f"rules={self.rules!r}: expected one of {', '.join(game.presets)}")
+            raise ValueError(f"rules={self.rules!r}: {expected_one_of(self.rules, game.presets)}")
         return rules
 
 

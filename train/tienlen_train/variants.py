@@ -21,7 +21,7 @@ from tienlen_env import SMALL_GAMES
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
-from tienlen_env.errors import RulesError
+from tienlen_env.errors import RulesError, expected_one_of
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 
@@ -62,7 +62,7 @@ def parse_variant(text: str) -> ShardVariant:
         raise ValueError(f"{text!r}: expected a number of players, as in {preset}:4")
     rules = get_rules(preset, int(players) if players else None)
     if word and word not in _WORDS:
-        raise ValueError(f"{text!r}: expected one of {', '.join(_WORDS)} after the number of players")
+        raise ValueError(f"{text!r}: {expected_one_of(word, _WORDS)} (after the number of players)")
     reward = _WORDS[word] if word else reward_of(rules)
     if reward == "payments" and not has_payments(rules):
         raise ValueError(f"{text!r}: expected points, these rules have no payments")

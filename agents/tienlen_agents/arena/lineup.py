@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from tienlen_env.engine.agent import Agent
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.texts import printable
 
@@ -70,8 +71,7 @@ def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArr
     Raises:
         ValueError: another word.
     """
-    if which not in get_args(Permutations):
-        raise ValueError(f"permutations={which!r}: expected one of {', '.join(get_args(Permutations))}")
+    check_word("permutations", which, get_args(Permutations))
     orders = seatings(lineup)
     if which == "rotations":
         turned: dict[bytes, IntArray] = {}

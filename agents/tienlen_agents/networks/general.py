@@ -22,6 +22,7 @@ from tienlen_agents.networks.features.general import (
     pieces_of,
 )
 from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs, shapes_of
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
@@ -39,8 +40,7 @@ def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
     Raises:
         ValueError: an unknown objective.
     """
-    if objective not in get_args(Objective):
-        raise ValueError(f"objective={objective!r}: expected one of {', '.join(get_args(Objective))}")
+    check_word("objective", objective, get_args(Objective))
     return "payments" if objective == "payments" and has_payments(rules) else "zero_sum"
 
 

@@ -24,6 +24,7 @@ from typing import Final
 from tienlen_agents.networks.agent import NetworkAgent, NetworkPlayer
 from tienlen_agents.networks.general import Objective
 from tienlen_agents.networks.network import Network, NetworkConfig, read_policy
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
@@ -98,8 +99,8 @@ class ShippedNetworks(NetworkPlayer):
         super().__init__(name, sample=sample, objective=objective)
         self._size = size
         known = {path.stem: path for path in WEIGHTS.glob("*-*-v*.safetensors")}
-        if file and file not in known:
-            raise ValueError(f"champion: file={file!r}, expected one of {', '.join(sorted(known))}")
+        if file:
+            check_word("champion: file", file, sorted(known))
         self._file = known.get(file)
         self._read: dict[Path, Network] = {}
 

@@ -18,6 +18,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import BoolArray, FloatArray, IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -231,8 +232,8 @@ class SearchAgent(_Searcher):
             )
         if not isfinite(first_place_bonus):
             raise ValueError(f"first_place_bonus={first_place_bonus}: expected a finite number")
-        if objective and objective not in OBJECTIVES:
-            raise ValueError(f"objective={objective!r}: expected one of {', '.join(OBJECTIVES)}")
+        if objective:
+            check_word("objective", objective, OBJECTIVES)
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
         super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, mcmc_effort, threads)
         self.objective = objective

@@ -20,6 +20,7 @@ from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision
 from tienlen_env.engine.agent import View
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.common.game import AnyRules
 
@@ -129,15 +130,14 @@ def load_champion(
         ValueError: there is none of that size or file, `worlds` is below 0, an unknown objective or
             rollout, or a rollout without a search.
     """
-    sizes, objectives = sorted({size for _, size in newest()}), get_args(Objective)
-    if size and size not in sizes:
-        raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
+    if size:
+        check_word("champion: size", size, sorted({size for _, size in newest()}))
     if worlds < 0:
         raise ValueError(f"champion: worlds={worlds!r}, expected 0 or more")
-    if objective and objective not in objectives:
-        raise ValueError(f"champion: objective={objective!r}, expected one of {', '.join(objectives)}")
-    if rollout not in ("", "network"):
-        raise ValueError(f"champion: rollout={rollout!r}, expected network")
+    if objective:
+        check_word("champion: objective", objective, get_args(Objective))
+    if rollout:
+        check_word("champion: rollout", rollout, ("network",))
     is_searching = worlds > 0 and not sample
     for option, is_given in (("rollout=network", rollout), ("adapt=1", adapt)):
         if is_given and not is_searching:
@@ -147,7 +147,7 @@ def load_champion(
     given["adapt"] = "1" if adapt else ""
     options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
     name = f"champion:{options}" if options else "champion"
-    chosen: dict[str, Objective] = {one: one for one in objectives}
+    chosen: dict[str, Objective] = {one: one for one in get_args(Objective)}
     networks = ShippedNetworks(size, file=file, name=name, sample=sample, objective=chosen.get(objective))
     if not is_searching:
         return networks

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tienlen_env.engine.agent import View
+from tienlen_env.errors import expected_one_of
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT, ClimbingState
@@ -93,8 +94,8 @@ class OpenSpielAgent:
             module, _, function = self._bot.partition(":")
             return getattr(import_module(module), function)(game, seat)
         if not pyspiel.is_bot_registered(self._bot):
-            known = ", ".join(["ismcts", "module:function", *pyspiel.registered_bots()])
-            raise ValueError(f"agent {self.name!r}: expected one of {known}")
+            known = ["ismcts", "module:function", *pyspiel.registered_bots()]
+            raise ValueError(f"agent {self.name!r}: {expected_one_of(self._bot, known)}")
         return pyspiel.load_bot(self._bot, game, seat, {"seed": seed} if "random" in self._bot else {})
 
 

@@ -24,6 +24,7 @@ from gymnasium import spaces
 
 from tienlen_env.engine.checks import as_integer, as_integers
 from tienlen_env.envs.vector import Decisions, SelfPlayEnv
+from tienlen_env.errors import check_word
 from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
@@ -67,8 +68,7 @@ class SelfPlayPufferEnv(PufferEnv):
         seed: int | None = None,
         **settings: Any,
     ) -> None:
-        if illegal not in ("raise", "random"):
-            raise ValueError(f"illegal={illegal!r}: expected 'raise' or 'random'")
+        check_word("illegal", illegal, ("raise", "random"))
         self.games = games = SelfPlayEnv(rules, num_games, **settings)
         self.num_agents = games.num_games * games.num_players
         self.single_observation_space = spaces.Box(

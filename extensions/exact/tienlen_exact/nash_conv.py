@@ -26,7 +26,8 @@ from rich.table import Table
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
+from tienlen_agents.settings import COUNT, Config, ConfigError, FreeText, Range, parse_args, setting
+from tienlen_env.errors import expected_one_of
 from tienlen_exact import Solver, build, measure, small_game
 from tienlen_exact.evaluator import NashConv
 from tienlen_exact.solvers import Algorithm
@@ -91,9 +92,10 @@ class NashConvConfig(Config):
         super().__post_init__()
         for name in self.rules.split():
             small_game(name)
-        if unknown := set(self.chosen) - {*LEARNERS, *SOLVERS}:
-            known = "; ".join([*LEARNERS, *SOLVERS])
-            self.refuse("algorithms", f"expected some of: {known}, not {', '.join(unknown)}")
+        known = [*LEARNERS, *SOLVERS]
+        if unknown := next((name for name in self.chosen if name not in known), None):
+            problem = f"{unknown!r}: {expected_one_of(unknown, known, what='some of')}"
+            raise ConfigError(type(self).__name__, "algorithms", problem)
 
     @property
     def chosen(self) -> tuple[str, ...]:

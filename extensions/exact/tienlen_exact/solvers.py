@@ -24,6 +24,7 @@ import numpy as np
 from tienlen_agents.files import refusing, write_atomic
 from tienlen_agents.search.randomness import random_word
 from tienlen_env.engine.backends import jit
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.bits import shift_right
 from tienlen_env.games.common.hints import noinline
@@ -283,8 +284,7 @@ class Solver:
     def __init__(
         self, tree: PublicTree, algorithm: Algorithm = "cfr+", *, seed: int = 0, steps: Steps | None = None
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm={algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
+        check_word("algorithm", algorithm, ALGORITHMS)
         self.tree, self.algorithm, self.seed = tree, algorithm, seed
         self.steps = steps or Steps()
         self.iteration = 0

@@ -29,7 +29,7 @@ from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.records import plays_of, read_round
 from tienlen_env.engine.agent import Agent, View, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import TienLenError
+from tienlen_env.errors import TienLenError, expected_one_of
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.texts import printable
 from tienlen_exact.policies import measure
@@ -165,9 +165,9 @@ def _check_claims(packet: Packet, secret: bytes | None) -> tuple[Suite, Track]:
     values = packet.values
     suite = SUITES.get(values["suite"])
     if suite is None:
-        raise PacketError(f"suite {values['suite']!r}: expected one of {', '.join(SUITES)}")
+        raise PacketError(f"suite {values['suite']!r}: {expected_one_of(values['suite'], SUITES)}")
     if values["track"] not in suite.tracks:
-        raise PacketError(f"track {values['track']!r}: suite {suite.name} has {', '.join(suite.tracks)}")
+        raise PacketError(f"track {values['track']!r}: {expected_one_of(values['track'], suite.tracks)}")
     if values["track_digest"] != suite.digest(values["track"]):
         raise PacketError(f"track_digest: not that of suite {suite.name}: another table, or other rules")
     track = suite.track(values["track"], quick=values["quick"])

@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tienlen_agents.files import read_json, refusing, write_atomic
+from tienlen_env.errors import check_word
 from tienlen_env.texts import WEB_ADDRESS, is_web_address, markup, printable
 from tienlen_suite.checking import SUITES
 from tienlen_suite.figures import difference
@@ -83,8 +84,7 @@ def _check(entry: Any) -> None:
         raise ValueError(f"packet: {problem}")
     if values["quick"]:
         raise ValueError("a quick packet has no rank")
-    if entry["level"] not in LEVELS:
-        raise ValueError(f"level: expected one of {', '.join(LEVELS)}")
+    check_word("level", entry["level"], LEVELS)
     if entry["url"] != "" and not is_web_address(entry["url"]):
         raise ValueError(f"url: {WEB_ADDRESS}")
     suite = SUITES.get(values["suite"])

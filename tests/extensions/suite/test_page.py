@@ -47,7 +47,7 @@ def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"level": "believed"}, "level: expected one of community"),
+        ({"level": "believed"}, "level='believed': expected one of community"),
         *(
             ({"url": url}, "url: expected an address that begins with https://")
             for url in (

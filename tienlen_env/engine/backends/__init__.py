@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.python import Loops, loops_of, python_loops
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.common.game import AnyGame
 
@@ -36,11 +37,8 @@ def get_backend(name: BackendName, game: AnyGame, threads: int = 1) -> Loops:
     """
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads={threads!r}: expected 1..{MAX_THREADS}")
-    if name in ("native", "numba"):
-        return compiled_loops(game, threads, name == "native")
-    if name == "python":
-        return python_loops(game)
-    raise ValueError(f"backend={name!r}: expected one of {', '.join(get_args(BackendName))}")
+    check_word("backend", name, get_args(BackendName))
+    return python_loops(game) if name == "python" else compiled_loops(game, threads, name == "native")
 
 
 @cache

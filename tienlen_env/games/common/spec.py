@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tienlen_env.errors import expected_one_of
+from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import Fields, IntArray
 
 Episode = Literal["round", "game"]
@@ -52,8 +52,7 @@ def rounds_of(episode: str, num_rounds: int | None, target: int) -> int:
     Raises:
         ValueError: a number out of range, a number of rounds for one round, or an unknown episode.
     """
-    if episode not in get_args(Episode):
-        raise ValueError(f"episode={episode!r}: expected one of {', '.join(get_args(Episode))}")
+    check_word("episode", episode, get_args(Episode))
     if num_rounds is None:
         return 0 if episode == "game" and target > 0 else 1
     if episode != "game":
@@ -76,8 +75,7 @@ def check_settings(reward: str, rewards: Sequence[str], history: int = 0, histor
     Raises:
         ValueError: it names the setting and what is expected.
     """
-    if reward not in rewards:
-        raise ValueError(f"reward={reward!r}: {expected_one_of(reward, rewards)}")
+    check_word("reward", reward, rewards)
     for name, num in (("history", history), ("history_length", history_length)):
         if isinstance(num, bool) or not isinstance(num, int | np.integer) or not 0 <= num <= MAX_HISTORY:
             raise ValueError(f"{name}={num!r}: expected a number of plays in 0..{MAX_HISTORY}")

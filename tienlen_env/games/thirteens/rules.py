@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from tienlen_env.errors import RulesError
+from tienlen_env.errors import RulesError, check_word
 from tienlen_env.games.common.rules import RulesBase, as_int
 from tienlen_env.games.thirteens.cards import MAX_JOKERS, NUM_PLAIN
 
@@ -58,9 +58,7 @@ class ThirteensRules(RulesBase):
             if not low <= value <= high:
                 raise RulesError(f"{name}={value}: expected {low}..{high}")
         for name, literal in (("melding", Melding), ("first_lead", FirstLead)):
-            if getattr(self, name) not in get_args(literal):
-                known = ", ".join(get_args(literal))
-                raise RulesError(f"{name}={getattr(self, name)!r}: expected one of {known}")
+            check_word(name, getattr(self, name), get_args(literal), error=RulesError)
         for name in ("dummy", "aside_jokers"):
             if not isinstance(getattr(self, name), bool):
                 raise RulesError(f"{name}={getattr(self, name)!r}: expected True or False")

@@ -13,7 +13,7 @@ from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from tienlen_env.errors import NotationError, RulesError, expected_one_of
+from tienlen_env.errors import NotationError, RulesError, check_word, expected_one_of
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards, parse_cards
 from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
@@ -197,8 +197,8 @@ class Rules(RulesBase):
         hints = _field_types()
         for name in (f.name for f in fields(self)):
             value, hint = getattr(self, name), hints[name]
-            if get_origin(hint) is Literal and value not in get_args(hint):
-                raise RulesError(f"{name}={value!r}: expected one of {', '.join(get_args(hint))}")
+            if get_origin(hint) is Literal:
+                check_word(name, value, get_args(hint), error=RulesError)
             if hint is bool and not isinstance(value, bool):
                 raise RulesError(f"{name}={value!r}: expected True or False")
             if hint is int:
@@ -463,8 +463,7 @@ def _as_words(field: str, values: Any) -> tuple[str, ...]:
         raise RulesError(f"{field}={values!r}: expected words like {known[0]!r}")
     words = tuple(values)
     for word in words:
-        if word not in known:
-            raise RulesError(f"{field}: {word!r}; expected any of {', '.join(known)}")
+        check_word(field, word, known, error=RulesError)
     if len(set(words)) < len(words):
         raise RulesError(f"{field}: a word comes twice")
     return words

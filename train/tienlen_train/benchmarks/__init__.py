@@ -18,7 +18,7 @@ from rich.table import Table
 
 from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import COUNT, Config, ConfigError, FreeText, Range, setting
+from tienlen_agents.settings import COUNT, Config, FreeText, Range, setting
 
 AnyRow = TypeVar("AnyRow")
 
@@ -48,9 +48,7 @@ def chosen(config: BenchConfig, rows: Mapping[str, AnyRow]) -> dict[str, AnyRow]
     """
     found = {name: row for name, row in rows.items() if config.only in name}
     if not found:
-        raise ConfigError(
-            type(config).__name__, "only", f"expected a part of one of {', '.join(rows)}; got {config.only!r}"
-        )
+        config.refuse("only", f"expected a part of one of {', '.join(rows)}")
     return found
 
 

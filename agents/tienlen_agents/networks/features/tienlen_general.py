@@ -20,7 +20,7 @@ from tienlen_agents.networks.features.general import (
     first_of_each_axis,
     pieces_of,
 )
-from tienlen_env.errors import WrongGameError
+from tienlen_env.errors import WrongGameError, check_word
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.game import AnyRules, Layout
@@ -193,8 +193,7 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
         ValueError: an unknown objective.
     """
     own = _rules_of(rules)
-    if objective not in ("zero_sum", "win", "payments"):
-        raise ValueError(f"objective={objective!r}: expected one of zero_sum, win, payments")
+    check_word("objective", objective, ("zero_sum", "win", "payments"))
     shapes = (Shape(width, length) for width in (1, 2, 3, 4) for length in range(2, 14 // width + 1))
     chops, outside = dict(own.chops), FULL_DECK & ~own.deck_mask
     prices, more_prices = _prices(own, objective == "payments")

@@ -19,7 +19,7 @@ from tienlen_agents.networks.shipped import ShippedNetworks, can_play
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.errors import RulesError
+from tienlen_env.errors import RulesError, expected_one_of
 from tienlen_env.games.registry import PRESETS, game_of, games, get_rules
 from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
@@ -163,7 +163,7 @@ class Hub:
             MessageError: unknown rules or agents, or a wrong number of seats; nothing has been made.
         """
         if message.rules not in PRESETS:
-            raise MessageError("rules", f"rules: expected one of {', '.join(PRESETS)}")
+            raise MessageError("rules", f"rules: {expected_one_of(message.rules, PRESETS)}")
         try:
             rules = get_rules(message.rules, len(message.seats))
         except RulesError as error:
