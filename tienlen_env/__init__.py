@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
     from tienlen_env.games.registry import get_rules
     from tienlen_env.games.thirteens.rules import ThirteensRules
-    from tienlen_env.games.tienlen.rules import PRESETS, SMALL_GAMES, Rules
+    from tienlen_env.games.tienlen.rules import PRESETS, SMALL_GAMES, Payments, Rules
     from tienlen_env.single.game import Game
     from tienlen_env.single.session import Session
     from tienlen_env.single.thirteens import ThirteensRound
@@ -41,6 +41,7 @@ __all__ = [
     "Batch",
     "Game",
     "OneSeatVectorEnv",
+    "Payments",
     "RandomAgent",
     "Round",
     "Rules",
@@ -62,6 +63,7 @@ _HOME = {
     "ThirteensRound": "single.thirteens",
     "Game": "single.game",
     "OneSeatVectorEnv": "envs.vector",
+    "Payments": "games.tienlen.rules",
     "RandomAgent": "engine.agent",
     "Round": "single.tienlen",
     "Rules": "games.tienlen.rules",

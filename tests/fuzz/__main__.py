@@ -26,6 +26,7 @@ import numpy as np
 from tests.fuzz.members import Member, parameters_of, public_members
 from tests.fuzz.subjects import MAKERS, Subject
 from tests.fuzz.values import VALUES, junk
+from tienlen_env.games.tienlen.rules import CONSTRAINTS, Rules
 
 CALLS_PER_SUBJECT = 40
 
@@ -75,7 +76,9 @@ def call(member: Member, rng: random.Random, subject: Subject) -> None:
     """One call."""
     if member.name == "__init__":
         args, kwargs = arguments(member, rng, subject)
-        member.owner(*args, **kwargs)
+        made = member.owner(*args, **kwargs)
+        if isinstance(made, Rules):
+            assert not [field for field, wrong, _ in CONSTRAINTS if wrong(made)]
         return
     if not parameters_of(member) and not callable(getattr(type(subject.target), member.name, None)):
         getattr(subject.target, member.name)

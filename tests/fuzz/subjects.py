@@ -39,7 +39,7 @@ from tienlen_env.games.thirteens.actions import Meld, ThirteensActionTable
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.state import ThirteensState
 from tienlen_env.games.tienlen.actions import TienlenActionTable
-from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
+from tienlen_env.games.tienlen.rules import PRESETS, Payments, Rules, Shape
 from tienlen_env.games.tienlen.state import TienlenState
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.game import Game
@@ -245,6 +245,7 @@ MAKERS: dict[type, Maker] = {
     TienlenActionTable: plain(lambda batch: Batch("foicica").action_table),
     ThirteensActionTable: plain(lambda batch: Batch("thirteens").action_table),
     Rules: plain(lambda batch: PRESETS["foicica"]),
+    Payments: plain(lambda batch: PRESETS["north"].payments),
     RulesBase: plain(lambda batch: batch.rules),
     Shape: plain(lambda batch: Shape(2, 3)),
     ThirteensRules: plain(lambda batch: ThirteensRules()),

@@ -12,7 +12,7 @@ import tienlen_agents
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.rules import PRESETS, Shape, get_rules
+from tienlen_env.games.tienlen.rules import PRESETS, Payments, Shape, get_rules
 from tienlen_env.single.tienlen import Cards
 from tienlen_gpu.machine import HostMachine
 
@@ -445,6 +445,7 @@ VALUES: dict[str, Values] = {
     "chop_doubles": _bool,
     "chop_follow": mostly(_choice("paid", "free", "x")),
     "chop_out": mostly(_choice("pays", "nobody", "x")),
+    "payments": mostly(_choice(None, Payments(pay_card=1), Payments(pay_instant=4), {"pay_card": 1})),
     "pay_places": mostly(_choice((), (2, 1), (1,), (-1, 2), (2**63, 1))),
     "pay_held_twos": mostly(_choice((0, 0), (1, 2), (2**63, 1), (1,))),
     "pay_chop_twos": mostly(_choice((0, 0), (1, 2), (2**63, 1), (1,))),

@@ -24,6 +24,7 @@ from tests.oracles.oracle import (
     ladder_of,
     show,
 )
+from tienlen_env.games.tienlen.fields import NO_PAYMENTS, Payments
 from tienlen_env.games.tienlen.rules import Rules
 
 THREE_OF_SPADES = 0
@@ -41,6 +42,11 @@ class Payment:
 
 
 # ---------------------------------------------------------------- what is a combination (1.5, 4.20)
+
+
+def paid_by(rules: Rules) -> Payments:
+    """What is paid under some rules."""
+    return rules.payments or NO_PAYMENTS
 
 
 def rank(card: int) -> int:
@@ -161,7 +167,7 @@ def chops(rules: Rules, cards: Cards, table: Cards) -> bool:
     """Whether a play that beats the table chops it (4.5, 4.24)."""
     if not beats_as_bomb(rules, cards, table):
         return False
-    if rules.chop_follow == "free" and follows(rules, cards, table):
+    if paid_by(rules).chop_follow == "free" and follows(rules, cards, table):
         return kind(rules, cards) == (4, 1)
     return True
 
@@ -184,10 +190,10 @@ def price_of_twos(prices: tuple[int, int], cards: Iterable[int]) -> int:
 
 def price_of_chopped(rules: Rules, table: Cards) -> int:
     if num_twos(table):
-        return price_of_twos(rules.pay_chop_twos, table)
+        return price_of_twos(paid_by(rules).pay_chop_twos, table)
     shape = kind(rules, table)
     assert shape is not None
-    return price_of_bomb(rules.pay_chop_bombs, shape)
+    return price_of_bomb(paid_by(rules).pay_chop_bombs, shape)
 
 
 @dataclass(frozen=True)
@@ -206,14 +212,14 @@ def dearest(rules: Rules, hand: Iterable[int], a_card: int) -> Split:
     Of ways that cost the same, the one with the fewest cards in bombs (4.15).
     """
     held = frozenset(hand)
-    twos = [c for c in held if rank(c) == TWO and price_of_twos(rules.pay_held_twos, [c]) > a_card]
+    twos = [c for c in held if rank(c) == TWO and price_of_twos(paid_by(rules).pay_held_twos, [c]) > a_card]
     held -= set(twos)
     bombs: dict[Cards, int] = {}
     for cards, shape in combos_of(rules, [c for c in held if rank(c) != TWO]).items():
         if shape == (4, 1) or (shape[0] == 2 and shape[1] > 1):
-            bombs[cards] = price_of_bomb(rules.pay_held_bombs, shape)
+            bombs[cards] = price_of_bomb(paid_by(rules).pay_held_bombs, shape)
     fixed = 0
-    if rules.held_overlap == "quads_first":
+    if paid_by(rules).held_overlap == "quads_first":
         for quad in [b for b in bombs if kind(rules, b) == (4, 1) and bombs[b]]:
             fixed += bombs[quad]
             held -= quad
@@ -234,7 +240,7 @@ def dearest(rules: Rules, hand: Iterable[int], a_card: int) -> Split:
 
     _, minus, price = best(held)
     plain = len(held) + minus
-    return Split(plain * a_card, price_of_twos(rules.pay_held_twos, twos), fixed + price, plain)
+    return Split(plain * a_card, price_of_twos(paid_by(rules).pay_held_twos, twos), fixed + price, plain)
 
 
 # ---------------------------------------------------------------- instant wins (4.11, 4.13, 4.29)
@@ -450,7 +456,7 @@ class Oracle:
     def _declare(self, seat: int) -> None:
         """4.12, 4.14."""
         for other in self._others(seat):
-            self._book(other, seat, self.rules.pay_instant, "instant")
+            self._book(other, seat, paid_by(self.rules).pay_instant, "instant")
         self._end([seat, *self._by_cards_left(set(self._others(seat)), seat)])
 
     def _play_cards(self, seat: int, cards: Cards) -> None:
@@ -472,12 +478,12 @@ class Oracle:
         self.duty = None
         self.table, self.owner = cards, seat
         self.twos_in_trick = self.twos_in_trick or num_twos(cards) > 0
-        self.marked = bool(self.rules.pay_last_three) and self.hands[seat] == {THREE_OF_SPADES}
+        self.marked = bool(paid_by(self.rules).pay_last_three) and self.hands[seat] == {THREE_OF_SPADES}
 
         if was_marked:  # 4.28: caught
             assert beaten_owner is not None
             self._book_chops()
-            self._book(beaten_owner, seat, self.rules.pay_last_three, "last_three")
+            self._book(beaten_owner, seat, paid_by(self.rules).pay_last_three, "last_three")
             middle = self._by_cards_left(set(range(self.num_players)) - {seat, beaten_owner}, seat)
             self._end([seat, *middle, beaten_owner])
             return
@@ -486,7 +492,7 @@ class Oracle:
             if self.rules.last_two == "ends" and num:  # 4.27
                 self._book_chops()
                 for other in self._others(seat):
-                    self._book(seat, other, num * self.rules.pay_last_two, "last_two")
+                    self._book(seat, other, num * paid_by(self.rules).pay_last_two, "last_two")
                 self._end([*self._by_cards_left(set(self._others(seat)), seat), seat])
                 return
             self._go_out(seat)
@@ -503,7 +509,7 @@ class Oracle:
         """A seat has played its last card: its place, cóng (4.9), the end of the round (1.11, 4.16)."""
         first = 0 not in self.places
         self._take_place(seat, self._next_place())
-        if first and self.rules.pay_cong:
+        if first and paid_by(self.rules).pay_cong:
             self.cong = {s for s in range(self.num_players) if s != seat and s not in self.played}
         if first and self.rules.round_end == "first":
             self._book_chops()
@@ -522,15 +528,15 @@ class Oracle:
     def _pay_for_cards(self, payer: int, first: int, payee: int) -> None:
         """4.10, 4.16, 4.17, 4.25, 4.26: to the first, and to `payee` for 2s and bombs."""
         hand, rules = self.hands[payer], self.rules
-        split = dearest(rules, hand, rules.pay_card)
+        split = dearest(rules, hand, paid_by(rules).pay_card)
         if payer not in self.cong:
             self._owe(payer, first, split.cards, "cards")
-        elif rules.cong_held == "added":
-            self._owe(payer, first, rules.pay_cong, "cong")
+        elif paid_by(rules).cong_held == "added":
+            self._owe(payer, first, paid_by(rules).pay_cong, "cong")
             split = dearest(rules, hand, 0)
         else:
             replaced = len(hand) - split.num_cards
-            self._owe(payer, first, rules.pay_cong - replaced * rules.pay_card, "cong")
+            self._owe(payer, first, paid_by(rules).pay_cong - replaced * paid_by(rules).pay_card, "cong")
         self._book_held(payer, payee, split)
 
     def _book_held(self, payer: int, payee: int, split: Split) -> None:
@@ -547,15 +553,15 @@ class Oracle:
     def _pay_for_the_end(self) -> None:
         """4.8 to 4.10, 4.16, 4.31: places, stakes, and what each player holds."""
         at = [self.places.index(p) for p in range(self.num_players)]
-        prices = [*self.rules.pay_places, 0, 0]
+        prices = [*paid_by(self.rules).pay_places, 0, 0]
         for better in (0, 1):
             worse = self.num_players - 1 - better
             if worse > better and at[worse] not in self.cong:
                 self._owe(at[worse], at[better], prices[better], "place")
         for place, seat in enumerate(at[1:], 1):
-            self._owe(seat, at[0], self.rules.pay_first, "stake")
+            self._owe(seat, at[0], paid_by(self.rules).pay_first, "stake")
             if self.hands[seat] or seat in self.cong:
-                to_first = seat in self.cong or self.rules.held_to == "first"
+                to_first = seat in self.cong or paid_by(self.rules).held_to == "first"
                 self._pay_for_cards(seat, at[0], at[0] if to_first else at[place - 1])
 
     def _book(self, payer: int, payee: int, amount: int, cause: str) -> None:
@@ -566,8 +572,8 @@ class Oracle:
 
     def _chop(self, payer: int, payee: int, price: int) -> None:
         """4.5 to 4.7."""
-        unpaid = self.rules.chop_out == "nobody" and payer not in self.live
-        if price and not (unpaid and self.rules.chop_chain == "each"):
+        unpaid = paid_by(self.rules).chop_out == "nobody" and payer not in self.live
+        if price and not (unpaid and paid_by(self.rules).chop_chain == "each"):
             self.links.append((payer, payee, price))
             self.chain_is_unpaid = unpaid
 
@@ -575,11 +581,11 @@ class Oracle:
         """What the chops of this trick will cost (4.6, 4.7)."""
         if not self.links:
             return []
-        if self.rules.chop_chain == "last":
+        if paid_by(self.rules).chop_chain == "last":
             payer, payee, _ = self.links[-1]
             total = sum(price for _, _, price in self.links)
             return [] if self.chain_is_unpaid else [Payment(payer, payee, total, "chop")]
-        factor = 2 if self.rules.chop_doubles else 1
+        factor = 2 if paid_by(self.rules).chop_doubles else 1
         return [Payment(a, b, price * factor**i, "chop") for i, (a, b, price) in enumerate(self.links)]
 
     def _book_chops(self) -> None:
@@ -617,7 +623,7 @@ class Oracle:
         if not self.waiting and self.marked:  # 4.28: it has not been beaten
             self._book_chops()
             for other in self._others(self.owner):
-                self._book(other, self.owner, self.rules.pay_last_three, "last_three")
+                self._book(other, self.owner, paid_by(self.rules).pay_last_three, "last_three")
             self._end([self.owner, *self._by_cards_left(set(self._others(self.owner)), self.owner)])
         elif not self.waiting:
             self._book_chops()

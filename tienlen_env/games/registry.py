@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar, cast
 from tienlen_env.doors import Door
 from tienlen_env.errors import RulesError, expected_one_of, unexpected_keyword
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, GameDefinition
+from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
 
@@ -176,7 +177,8 @@ def get_rules(
         found = rules
         game_of(found)
     changes["num_players"] = num_players
-    known: list[str] = [field.name for field in fields(found)] if is_dataclass(found) else []
+    known: set[str] = {field.name for field in fields(found)} if is_dataclass(found) else set()
+    known |= found.flat().keys() if isinstance(found, RulesBase) else set()
     for name, value in changes.items():
         if name not in known and (name, value) != ("num_players", None):
             raise unexpected_keyword("get_rules", name, known, "a field of the rules,")

@@ -39,8 +39,9 @@ from tienlen_env.games.common.game import Piece
 from tienlen_env.games.thirteens import actions as thirteens_actions, observe
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, ThirteensRules
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name
+from tienlen_env.games.tienlen.fields import PAYMENT_CONSTRAINTS
 from tienlen_env.games.tienlen.layout import observation_layout
-from tienlen_env.games.tienlen.rules import Rules, Shape, get_rules
+from tienlen_env.games.tienlen.rules import CONSTRAINTS, Payments, Rules, Shape, get_rules
 from tienlen_env.rendering import render_cards, render_svg
 from tienlen_suite.page import leaderboard, read_entries
 
@@ -370,8 +371,8 @@ prices are for a black and for a red 2; after a shape stands its price. Amounts 
 
 def _presets() -> Iterator[str]:
     yield from ("", "## The presets, field by field", *HOW_TO_READ.splitlines(), "")
-    names = [field.name for field in dataclasses.fields(get_rules())]
-    cells = {name: [_cell(getattr(rules, name)) for rules in PRESETS.values()] for name in names}
+    names = list(get_rules().flat())
+    cells = {name: [_cell(rules.flat()[name]) for rules in PRESETS.values()] for name in names}
     without = [not rules.has_payments for rules in PRESETS.values()]
 
     def is_shared(name: str) -> bool:
@@ -397,14 +398,22 @@ def _presets() -> Iterator[str]:
     yield from (f"| `{name}` | {cells[name][0]} |" for name in everywhere)
     yield from ("", "What each field means:", "", "| field | meaning |", "|---|---|")
     yield from (f"| `{name}` | {meaning} |" for name, meaning in _meanings().items())
+    yield from _constraints()
 
 
 def _meanings() -> dict[str, str]:
-    """The fields of `Rules` and what its docstring says of each."""
-    text = inspect.getdoc(type(get_rules())) or ""
-    part = text.split("Attributes:\n", 1)[1].split("\n\n", 1)[0]
-    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", part, re.MULTILINE)
-    return {name: " ".join(meaning.replace("``", "`").split()) for name, meaning in found}
+    """The fields of `Rules` and of its `payments`, and what their docstrings say of each."""
+    found: dict[str, str] = {}
+    for kind in (Rules, Payments):
+        part = (inspect.getdoc(kind) or "").split("Attributes:\n", 1)[1].split("\n\n", 1)[0]
+        found.update(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", part, re.MULTILINE))
+    return {name: " ".join(meaning.replace("``", "`").split()) for name, meaning in found.items()}
+
+
+def _constraints() -> Iterator[str]:
+    """What `Rules` checks, with the words of its errors."""
+    yield from ("", "What must hold, as the errors say it:", "", "| field | expected |", "|---|---|")
+    yield from (f"| `{name}` | {expected} |" for name, _, expected in (*CONSTRAINTS, *PAYMENT_CONSTRAINTS))
 
 
 def _tabs() -> Iterator[str]:

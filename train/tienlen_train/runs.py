@@ -28,11 +28,12 @@ from tienlen_agents import files
 from tienlen_agents.command import command_line, versions
 from tienlen_agents.settings import Config, ConfigT, parse_args, settings_of
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.texts import printable
 from tienlen_train.config import RunError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    pass
 
 # Settings that a resumed run does not take from its folder: what to do, and where.
 _NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "executor", "actors"})
@@ -180,7 +181,7 @@ class RunFolder:
             raise RunError(f"{config_path} is missing, but the folder holds a run: {RESTORE_HINT}")
         self._described = {
             "config": settings,
-            "rules": dataclasses.asdict(cast("DataclassInstance", rules)),
+            "rules": rules.flat() if isinstance(rules, RulesBase) else dataclasses.asdict(cast(Any, rules)),
             "rules_digest": rules.digest(),
             "versions": versions(),
             "command": command_line(),

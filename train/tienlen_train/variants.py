@@ -7,9 +7,9 @@ points or units are larger numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.errors import RulesError, expected_one_of
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 
 MIXED: Final = "mixed"
@@ -111,20 +112,20 @@ def mixed_variant(of_game: AnyRules, rng: np.random.Generator) -> ShardVariant:
     """
     small = SMALL_GAMES.values()
     presets = [rules for rules in game_of(of_game).presets.values() if rules not in small]
-    kind = type(of_game)
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    fields = [cast(RulesBase, rules).flat() for rules in presets]
+    names = list(fields[0])
     for _ in range(_TRIES):
         # Mostly one preset, so that the combination makes sense as a game.
         main = int(rng.integers(len(presets)))
         others = rng.integers(len(presets), size=len(names)).tolist()
         from_main = (rng.random(len(names)) < MAIN_SHARE).tolist()
         values = {
-            name: getattr(presets[main if keep else other], name)
+            name: fields[main if keep else other][name]
             for name, keep, other in zip(names, from_main, others, strict=True)
         }
         values["num_players"] = int(rng.integers(2, 5))
         try:
-            rules: AnyRules = kind(**values)
+            rules: AnyRules = type(of_game)(**values)
         except RulesError:
             continue
         objective = reward_of(rules, "points" if rng.random() < 0.3 else "payments")

@@ -219,7 +219,7 @@ class TienLenWords(GameWords):
     def rule_fields(self, rules: AnyRules) -> dict[str, Json]:
         """See `GameWords.rule_fields`."""
         variant = cast(Rules, rules)
-        fields = {name: _plain(getattr(variant, name)) for name in variant.settings()}
+        fields = {name: _plain(value) for name, value in variant.settings().items()}
         return {
             "name": variant.name,
             "digest": variant.digest(),

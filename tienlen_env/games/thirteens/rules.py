@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
-from tienlen_env.errors import RulesError, check_word
-from tienlen_env.games.common.rules import RulesBase, as_int
+from tienlen_env.games.common.rules import Constraints, RulesBase, check, read_fields, within
 from tienlen_env.games.thirteens.cards import MAX_JOKERS, NUM_PLAIN
 
 MIN_PLAYERS: Final = 3
@@ -48,24 +47,8 @@ class ThirteensRules(RulesBase):
     aside_jokers: bool = True
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("num_players", MIN_PLAYERS, MAX_PLAYERS),
-            ("jokers", 0, MAX_JOKERS),
-            ("target", 0, 1_000_000),
-        ):
-            value = as_int(name, getattr(self, name))
-            object.__setattr__(self, name, value)
-            if not low <= value <= high:
-                raise RulesError(f"{name}={value}: expected {low}..{high}")
-        for name, literal in (("melding", Melding), ("first_lead", FirstLead)):
-            check_word(name, getattr(self, name), get_args(literal), error=RulesError)
-        for name in ("dummy", "aside_jokers"):
-            if not isinstance(getattr(self, name), bool):
-                raise RulesError(f"{name}={getattr(self, name)!r}: expected True or False")
-        if self.dummy and self.num_players != MIN_PLAYERS:
-            raise RulesError(
-                f"dummy=True: only with {MIN_PLAYERS} players, not num_players={self.num_players}"
-            )
+        read_fields(self)
+        check(self.flat(), self, CONSTRAINTS)
 
     @property
     def num_cards(self) -> int:
@@ -92,6 +75,13 @@ class ThirteensRules(RulesBase):
                 return name
         return f"custom-{self.digest()}"
 
+
+CONSTRAINTS: Final[Constraints[ThirteensRules]] = (
+    within("num_players", MIN_PLAYERS, MAX_PLAYERS),
+    within("jokers", 0, MAX_JOKERS),
+    within("target", 0, 1_000_000),
+    ("dummy", lambda r: r.dummy and r.num_players != MIN_PLAYERS, f"expected num_players={MIN_PLAYERS}"),
+)
 
 PRESETS: Final[Mapping[str, ThirteensRules]] = MappingProxyType(
     {

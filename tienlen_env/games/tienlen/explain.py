@@ -13,6 +13,7 @@ from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.actions import TienlenActionTable, kind_name
+from tienlen_env.games.tienlen.fields import NO_PAYMENTS
 from tienlen_env.games.tienlen.kernels import action_cards
 from tienlen_env.games.tienlen.last_card import higher_singles
 from tienlen_env.games.tienlen.rules import Rules
@@ -192,15 +193,16 @@ def worst_payment(rules: Rules) -> int:
     them chopped, and a chain of all bombs of a deck.
     """
     others = rules.num_players - 1
-    bomb = max((units for _, units in rules.pay_chop_bombs), default=0)
-    chain = 2 * sum(rules.pay_chop_twos) + 12 * bomb
-    if rules.chop_doubles:
+    pay = rules.payments or NO_PAYMENTS
+    bomb = max((units for _, units in pay.pay_chop_bombs), default=0)
+    chain = 2 * sum(pay.pay_chop_twos) + 12 * bomb
+    if pay.chop_doubles:
         chain *= 2**12
-    held_bomb = max((units for _, units in rules.pay_held_bombs), default=0)
-    held = 2 * sum(rules.pay_held_twos) + rules.cards_each // 4 * held_bomb
-    plain = max(rules.cards_each * rules.pay_card, rules.pay_cong, max(rules.pay_places, default=0))
-    at_the_end = held + plain + rules.pay_first
+    held_bomb = max((units for _, units in pay.pay_held_bombs), default=0)
+    held = 2 * sum(pay.pay_held_twos) + rules.cards_each // 4 * held_bomb
+    plain = max(rules.cards_each * pay.pay_card, pay.pay_cong, max(pay.pay_places, default=0))
+    at_the_end = held + plain + pay.pay_first
     if rules.last_card_duty == "pays":
         at_the_end *= others
-    penalties = others * (4 * rules.pay_last_two + rules.pay_last_three) + rules.pay_instant
+    penalties = others * (4 * pay.pay_last_two + pay.pay_last_three) + pay.pay_instant
     return chain + at_the_end + penalties

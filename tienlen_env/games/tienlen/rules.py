@@ -6,59 +6,39 @@ the flags.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
-from operator import index
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal
 
-from tienlen_env.errors import NotationError, RulesError, check_word, expected_one_of
-from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards, parse_cards
-from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
+from tienlen_env.errors import RulesError, expected_one_of
+from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, parse_cards
+from tienlen_env.games.common.rules import Constraint, Constraints, RulesBase, check, read_fields, within
+from tienlen_env.games.tienlen.fields import (
+    NO_PAYMENTS,
+    PAIR as PAIR,
+    PAYMENT_FIELDS,
+    QUAD as QUAD,
+    READERS,
+    SINGLE as SINGLE,
+    TRIPLE as TRIPLE,
+    Chops,
+    InstantWin as InstantWin,
+    Payments as Payments,
+    Prices as Prices,
+    Shape as Shape,
+    Shapes,
+    deck_of as deck_of,
+)
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
 MAX_CARDS_EACH: Final = 17
 MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
 MAX_TARGET: Final = 1_000_000_000
-MAX_PAYMENT: Final = 1_000  # so that a round's payments stay exact in float32
 
 _ADDED: Final = {"added": True}  # digests leave the field out while it has its default
-
-
-class Shape(NamedTuple):
-    """The shape of a combination, written ``n×m``: `length` consecutive ranks, `width` cards of each."""
-
-    width: int
-    length: int
-
-    @property
-    def num_cards(self) -> int:
-        """Cards in a combination of this shape."""
-        return self.width * self.length
-
-    def __str__(self) -> str:
-        return f"{self.width}x{self.length}"
-
-
-Prices = tuple[tuple[Shape, int], ...]
-InstantWin = Literal[
-    "dragon",
-    "four_twos",
-    "five_pair_run",
-    "six_pairs",
-    "one_suit",
-    "one_colour",
-    "four_threes",
-    "three_triples",
-    "triple_run",
-    "three_quads",
-]
-SINGLE: Final = Shape(1, 1)
-PAIR: Final = Shape(2, 1)
-TRIPLE: Final = Shape(3, 1)
-QUAD: Final = Shape(4, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,34 +87,10 @@ class Rules(RulesBase):
             above 0: ``"out"`` it is out at once, in the last free place; ``"plays_on"`` it only pays.
         last_two: going out with a play that contains a 2: ``"free"``; ``"ends"`` it ends the round, and its
             player is last.
-        pay_places: units that the last pays the first, and the one before the last the second (4.8).
-        pay_card: units for each card left, to the first (4.16).
-        pay_held_twos: units for a black and for a red 2 in hand at the end; in place of `pay_card`.
-        pay_held_bombs: bomb shapes to the units for one in hand at the end; any mapping, or its items.
-            A longer sequence counts as the longest one here that is in it. In place of `pay_card`.
-        held_overlap: bombs in hand that share cards: ``"dearest"`` the choice without common cards that
-            costs most; ``"quads_first"`` all four of a kind, then the dearest of the rest.
-        held_to: who gets `pay_held_twos` and `pay_held_bombs`: ``"next"`` the next better place (the first,
-            from a player who is cong); ``"first"`` the first (4.10).
-        pay_cong: units of a cong player to the first, in place of its cards; 0: a player is never cong.
-        cong_held: 2s and bombs that a cong player holds: ``"added"`` they are paid besides `pay_cong`;
-            ``"replaced"`` only what they cost above `pay_card` a card.
-        pay_chop_twos: units for a black and for a red 2 that is chopped (4.5).
-        pay_chop_bombs: bomb shapes to the units for one that is beaten; longer ones as in `pay_held_bombs`.
-        chop_chain: who pays for several chops in a trick: ``"last"`` the last one chopped pays for all of
-            them to the last who chopped; ``"each"`` each pays for its own.
-        chop_doubles: each further chop in a trick costs twice as much per unit as the one before.
-        chop_follow: a bomb beaten by one of its own shape and, with `suits_bind`, of its suit or colour:
-            ``"paid"``, or ``"free"`` (four of a kind are paid all the same).
-        chop_out: who pays for one chopped after going out: ``"pays"`` that player, ``"nobody"``.
-        pay_instant: units of each other player to who wins at the deal (4.14).
-        pay_last_two: with ``last_two="ends"``, units to each other player for each 2 in the last play.
-        pay_last_three: units for the 3♠ as the last card in hand: if all pass on the play that left it, the
-            round ends and each other player pays; if the play is beaten, the round ends and its player pays
-            who beat it. 0: no such rule.
+        payments: what is paid (4); None: nothing. Its fields are taken one by one, too, as files and messages
+            have them: ``Rules(pay_card=1)``, ``replace(rules, **{"pay_cong": 0})``.
         deck: the cards in play as text, ``"3s 3c 4s 4c"`` or what `deck_of` gives; ``""`` for all 52 (1.16).
         cards_each: cards dealt to each player, 1..17; the rest of the deck stays unseen (1.1, 1.16).
-        pay_first: units of each other player to the first, whatever it holds (4.31).
         last_card_duty: a single before a player with one card left, where a higher one is possible:
             ``"none"`` free; ``"highest"`` not legal; ``"pays"`` if that player goes out on it at once and is
             first, who played it pays what all others would pay the first (4.34 to 4.36).
@@ -150,15 +106,15 @@ class Rules(RulesBase):
     set_run_min: tuple[int, int, int] = (3, 0, 0)
     twos_in: Literal["none", "runs", "set_runs", "both"] = "none"
     flush_lock: bool = False
-    chops: tuple[tuple[int, tuple[Shape, ...]], ...] = (
+    chops: Chops = (
         (1, (QUAD, Shape(2, 3))),
         (2, (Shape(2, 4),)),
         (3, (Shape(2, 5),)),
     )
     chop_longer: bool = True
-    ladder: tuple[Shape, ...] = ()
+    ladder: Shapes = ()
     pass_lock: bool = True
-    rejoin: tuple[Shape, ...] = ()
+    rejoin: Shapes = ()
     knockout: Literal["none", "trick", "round"] = "none"
     heir: Literal["next_seat", "last_live"] = "next_seat"
     points: tuple[int, ...] = ()
@@ -170,168 +126,27 @@ class Rules(RulesBase):
     quad_is_two_pairs: bool = field(default=True, metadata=_ADDED)
     cong: Literal["out", "plays_on"] = field(default="out", metadata=_ADDED)
     last_two: Literal["free", "ends"] = field(default="free", metadata=_ADDED)
-    pay_places: tuple[int, ...] = field(default=(), metadata=_ADDED)
-    pay_card: int = field(default=0, metadata=_ADDED)
-    pay_held_twos: tuple[int, int] = field(default=(0, 0), metadata=_ADDED)
-    pay_held_bombs: Prices = field(default=(), metadata=_ADDED)
-    held_overlap: Literal["dearest", "quads_first"] = field(default="dearest", metadata=_ADDED)
-    held_to: Literal["next", "first"] = field(default="next", metadata=_ADDED)
-    pay_cong: int = field(default=0, metadata=_ADDED)
-    cong_held: Literal["added", "replaced"] = field(default="added", metadata=_ADDED)
-    pay_chop_twos: tuple[int, int] = field(default=(0, 0), metadata=_ADDED)
-    pay_chop_bombs: Prices = field(default=(), metadata=_ADDED)
-    chop_chain: Literal["last", "each"] = field(default="last", metadata=_ADDED)
-    chop_doubles: bool = field(default=False, metadata=_ADDED)
-    chop_follow: Literal["paid", "free"] = field(default="paid", metadata=_ADDED)
-    chop_out: Literal["pays", "nobody"] = field(default="pays", metadata=_ADDED)
-    pay_instant: int = field(default=0, metadata=_ADDED)
-    pay_last_two: int = field(default=0, metadata=_ADDED)
-    pay_last_three: int = field(default=0, metadata=_ADDED)
+    payments: Payments | None = field(default=None, metadata=_ADDED)
     deck: str = field(default="", metadata=_ADDED)
     cards_each: int = field(default=HAND_SIZE, metadata=_ADDED)
-    pay_first: int = field(default=0, metadata=_ADDED)
     last_card_duty: Literal["none", "highest", "pays"] = field(default="none", metadata=_ADDED)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        hints = _field_types()
-        for name in (f.name for f in fields(self)):
-            value, hint = getattr(self, name), hints[name]
-            if get_origin(hint) is Literal:
-                check_word(name, value, get_args(hint), error=RulesError)
-            if hint is bool and not isinstance(value, bool):
-                raise RulesError(f"{name}={value!r}: expected True or False")
-            if hint is int:
-                put(self, name, as_int(name, value))
-        put(self, "set_run_min", as_ints("set_run_min", self.set_run_min))
-        put(self, "points", as_ints("points", self.points))
-        put(self, "ladder", _as_shapes("ladder", self.ladder))
-        put(self, "rejoin", _as_shapes("rejoin", self.rejoin))
-        put(self, "chops", _as_chops(self.chops))
-        put(self, "instant_wins", _as_words("instant_wins", self.instant_wins))
-        for name in ("pay_places", "pay_held_twos", "pay_chop_twos"):
-            put(self, name, as_ints(name, getattr(self, name)))
-        for name in ("pay_held_bombs", "pay_chop_bombs"):
-            put(self, name, _as_prices(name, getattr(self, name)))
-        put(self, "deck", _as_deck(self.deck))
-        self._check_deal()
-        self._check()
-        self._check_suits()
-        self._check_payments()
+        if not isinstance(self.payments, Payments | None):
+            raise RulesError(f"payments={self.payments!r}: expected Payments, or None")
+        if self.payments == NO_PAYMENTS:
+            object.__setattr__(self, "payments", None)
+        read_fields(self, READERS)
+        check(self.flat(), self, CONSTRAINTS)
 
-    def _check_deal(self) -> None:
-        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
-            raise RulesError(f"num_players={self.num_players}: expected {MIN_PLAYERS}..{MAX_PLAYERS}")
-        if not 1 <= self.cards_each <= MAX_CARDS_EACH:
-            raise RulesError(f"cards_each={self.cards_each}: expected 1..{MAX_CARDS_EACH}")
-        needed, num_cards = self.num_players * self.cards_each, self.deck_mask.bit_count()
-        if needed > num_cards:
-            raise RulesError(
-                f"cards_each={self.cards_each}: {self.num_players} players need {needed} cards, "
-                f"but the deck has {num_cards}"
-            )
+    def flat(self) -> dict[str, object]:
+        """All fields by name, those of `payments` among them, as files and messages have them."""
+        values = vars(self) | vars(self.payments or NO_PAYMENTS)
+        return {name: values[name] for name in FLAT_FIELDS}
 
-    def _check(self) -> None:
-        if self.run_min and not 2 <= self.run_min <= 13:
-            raise RulesError(f"run_min={self.run_min}: expected 2..13, or 0 for no runs")
-        if self.run_min > 12 and not self.twos_allowed(1):
-            raise RulesError(f"run_min={self.run_min}: a run of 13 ends in a 2, but twos_in={self.twos_in!r}")
-        # A hand holds no more pairs, triples, quads.
-        most = [self._most_cards // width for width in (2, 3, 4)]
-        if len(self.set_run_min) != 3 or any(
-            m and not 2 <= m <= top for m, top in zip(self.set_run_min, most, strict=True)
-        ):
-            pairs, triples, quads = most
-            raise RulesError(
-                f"set_run_min={self.set_run_min}: expected 2..{pairs}, 2..{triples} and 2..{quads}, "
-                "or 0 for none"
-            )
-        if self.flush_lock and not self.run_min:
-            raise RulesError("flush_lock=True: these rules have no runs (run_min=0)")
-        for num_twos, shapes in self.chops:
-            if not 1 <= num_twos <= 4:
-                raise RulesError(f"chops: {num_twos} twos; expected 1..4")
-            if not shapes or len(set(shapes)) < len(shapes):
-                raise RulesError(f"chops: {num_twos} twos need one or more shapes, each once")
-            for shape in shapes:
-                if not self.allows(shape):
-                    raise RulesError(f"chops: {shape} is not a combination of the rules")
-                if shape.length == 1 and shape.width != 4:
-                    raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
-                if shape.width == 1 and not self.suits_bind:
-                    raise RulesError(f"chops: {shape} cannot be a bomb: runs do not chop")
-                if (num_twos, shape) == (4, QUAD):
-                    raise RulesError(f"chops: {shape} cannot beat four 2s, which are the highest")
-        for name in ("ladder", "rejoin"):
-            self._check_bombs(name, getattr(self, name))
-        if self.rejoin and not self.pass_lock:
-            raise RulesError("rejoin: a pass locks no player out with pass_lock=False")
-        if self.knockout != "none" and not self.chops:
-            raise RulesError(f"knockout={self.knockout!r}: nothing chops a 2 (chops is empty)")
-        if self.points and len(self.points) != self.num_players:
-            raise RulesError(f"points={self.points}: expected {self.num_players} places, or none for P-1..0")
-        if any(abs(points) > MAX_POINTS for points in self.points):
-            raise RulesError(f"points={self.points}: expected -{MAX_POINTS}..{MAX_POINTS} for each place")
-        if any(a < b for a, b in zip(self.points, self.points[1:], strict=False)):
-            raise RulesError(f"points={self.points}: an earlier place must not get less than a later one")
-        if self.target > MAX_TARGET:
-            raise RulesError(f"target={self.target}: expected at most {MAX_TARGET}")
-        if self.target < 0 or (self.target and max(self.place_points) <= 0):
-            raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
-        if self.target and self.place_points[0] == self.place_points[-1]:
-            raise RulesError(f"target={self.target}: all places get the same points, no seat is ever ahead")
-
-    def _check_bombs(self, name: str, shapes: tuple[Shape, ...]) -> None:
-        if len(set(shapes)) < len(shapes):
-            raise RulesError(f"{name}: a shape comes twice")
-        for shape in shapes:
-            if shape not in self.bombs:
-                raise RulesError(f"{name}: {shape} is not a bomb: chops={self.chops} lacks it")
-
-    def _check_suits(self) -> None:
-        if self.rejoin_twos and not self.rejoin:
-            raise RulesError("rejoin_twos=True: nothing may be played after a pass (rejoin is empty)")
-        if not self.suits_bind:
-            return
-        if self.twos_in != "none":
-            raise RulesError(f"suits_bind=True: 2s stand in no sequence, but twos_in={self.twos_in!r}")
-        if self.flush_lock:
-            raise RulesError("suits_bind=True: every run is suited, flush_lock=True has no meaning")
-        if any(self.set_run_min[1:]):
-            raise RulesError(f"suits_bind=True: expected pairs alone in set_run_min={self.set_run_min}")
-
-    def _check_payments(self) -> None:
-        for name in _PAYMENTS:
-            amounts = getattr(self, name)
-            if name in ("pay_held_bombs", "pay_chop_bombs"):
-                self._check_bombs(name, tuple(shape for shape, _ in amounts))
-                amounts = [amount for _, amount in amounts]
-            elif isinstance(amounts, int):
-                amounts = (amounts,)
-            if any(not 0 <= amount <= MAX_PAYMENT for amount in amounts):
-                raise RulesError(f"{name}={getattr(self, name)}: expected 0..{MAX_PAYMENT} units")
-        if len(self.pay_places) > 2:
-            raise RulesError(f"pay_places={self.pay_places}: expected the last's and the one's before it")
-        for name in ("pay_held_twos", "pay_chop_twos"):
-            if len(getattr(self, name)) != 2:
-                raise RulesError(f"{name}={getattr(self, name)}: expected units for a black and for a red 2")
-        for shape, _ in self.pay_held_bombs:
-            if shape != QUAD and (shape.width != 2 or shape.length < 3):
-                raise RulesError(f"pay_held_bombs: {shape}; expected 4x1 and double sequences from 2x3 on")
-        if self.chop_doubles and self.chop_chain != "each":
-            raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
-        if self.cong == "plays_on" and self.round_end == "first":
-            raise RulesError("cong='plays_on': not with round_end='first', where the round ends at once")
-        if self.cong_held == "replaced" and 0 < self.pay_cong < self.cards_each * self.pay_card:
-            raise RulesError(f"pay_cong={self.pay_cong}: expected no less than the cards that it stands for")
-        if self.pay_last_two and self.last_two != "ends":
-            raise RulesError(f"pay_last_two={self.pay_last_two}: expected last_two='ends'")
-        if self.pay_instant and not self.instant_wins:
-            raise RulesError(f"pay_instant={self.pay_instant}: no hand wins at the deal (instant_wins)")
-        if self.last_card_duty == "pays" and not self.has_payments:
-            raise RulesError("last_card_duty='pays': not without payments; expected 'none' or 'highest'")
-        if self.has_payments and self.knockout == "round":
-            raise RulesError("knockout='round': not with payments; places are paid by who goes out")
+    def settings(self) -> dict[str, object]:
+        """See `RulesBase.settings`; the fields of `payments` are among the others."""
+        return {name: value for name, value in self.flat().items() if _DEFAULTS.get(name, self) != value}
 
     @cached_property
     def deck_mask(self) -> int:
@@ -339,14 +154,14 @@ class Rules(RulesBase):
         return parse_cards(self.deck) or FULL_DECK
 
     @property
-    def _most_cards(self) -> int:
+    def most_cards(self) -> int:
+        """Most cards of a hand that the action table has combinations for."""
         return max(HAND_SIZE, self.cards_each)
 
     @property
     def has_payments(self) -> bool:
         """Whether anything is paid under these rules."""
-        unpaid = (0, (), (0, 0))
-        return any(getattr(self, name) not in unpaid for name in _PAYMENTS)
+        return self.payments is not None and self.payments.has_amounts
 
     def min_length(self, width: int) -> int:
         """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none.
@@ -369,7 +184,7 @@ class Rules(RulesBase):
         """
         if not self.min_length(width):
             return 0
-        return min(self._most_cards // width, 13 if self.twos_allowed(width) else 12)
+        return min(self.most_cards // width, 13 if self.twos_allowed(width) else 12)
 
     def allows(self, shape: Shape) -> bool:
         """Whether combinations of this shape exist."""
@@ -421,82 +236,107 @@ class Rules(RulesBase):
         return f"custom-{self.digest()}"
 
 
-_PAYMENTS: Final = tuple(f.name for f in fields(Rules) if f.name.startswith("pay_"))
+def _fields_one_by_one() -> None:
+    """Let `Rules` take the fields of `payments` one by one: in calls, `replace`, files and messages."""
+    generated = Rules.__init__
+
+    @wraps(generated)
+    def init(self: Rules, *, payments: Payments | None = None, **values: Any) -> None:
+        given = {name: values.pop(name) for name in PAYMENT_FIELDS if name in values}
+        if given and isinstance(payments, Payments | None):
+            payments = replace(payments or NO_PAYMENTS, **given)
+        generated(self, payments=payments, **values)
+
+    Rules.__init__ = init  # type: ignore[method-assign]
 
 
-@cache
-def _field_types() -> dict[str, Any]:
-    return get_type_hints(Rules)
+_fields_one_by_one()
+# In the order in which they came: it is that of messages, and of the draws of mixed rules in training.
+_LATE: Final = ("deck", "cards_each", "pay_first", "last_card_duty")
+_NAMES: Final = [field.name for field in (*fields(Rules), *fields(Payments)) if field.name != "payments"]
+FLAT_FIELDS: Final = (*(name for name in _NAMES if name not in _LATE), *_LATE)
+_DEFAULTS: Final = {
+    field.name: field.default
+    for field in (*fields(Rules), *fields(Payments))
+    if field.metadata or field.name in PAYMENT_FIELDS
+}
 
 
-def _as_shape(field: str, value: Any) -> Shape:
-    parts = value.lower().replace("×", "x").split("x") if isinstance(value, str) else value
-    try:
-        width, length = (int(p) if isinstance(p, str) else index(p) for p in parts)
-    except (TypeError, ValueError):
-        raise RulesError(f"{field}: {value!r} is not a shape; expected one like '2x3'") from None
-    return Shape(width, length)
+def _among_bombs(name: str) -> Constraint[Rules]:
+    """The constraint of a field of shapes, or of their prices, that all of them are bombs."""
+
+    def wrong(rules: Rules) -> Shape | None:
+        value: Any = rules.flat()[name]
+        shapes = dict(value) if name in PAYMENT_FIELDS else value
+        return next((shape for shape in shapes if shape not in rules.bombs), None)
+
+    return name, wrong, "expected bombs: shapes that beat 2s by `chops`"
 
 
-def _as_shapes(field: str, values: Any) -> tuple[Shape, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise RulesError(f"{field}={values!r}: expected shapes like '2x3'")
-    return tuple(_as_shape(field, v) for v in values)
+def _chopping(is_wrong: Callable[[Rules, Shape], bool]) -> Callable[[Rules], Shape | None]:
+    """The first shape in `chops` that is wrong."""
+    return lambda r: next((shape for _, shapes in r.chops for shape in shapes if is_wrong(r, shape)), None)
 
 
-def _as_chops(value: Any) -> tuple[tuple[int, tuple[Shape, ...]], ...]:
-    pairs = value.items() if isinstance(value, Mapping) else value
-    try:
-        chops = [(as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, RulesError):
-            raise
-        raise RulesError(f"chops={value!r}: expected {{number of 2s: shapes}}") from None
-    if len(dict(chops)) < len(chops):
-        raise RulesError(f"chops={value!r}: a number of 2s comes twice")
-    return tuple(sorted(chops))
+def _missing_cards(rules: Rules) -> str:
+    needed, num_cards = rules.num_players * rules.cards_each, rules.deck_mask.bit_count()
+    text = f"{rules.num_players} players need {needed} cards, but the deck has {num_cards}"
+    return text if needed > num_cards else ""
 
 
-def _as_words(field: str, values: Any) -> tuple[str, ...]:
-    known = get_args(InstantWin)
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise RulesError(f"{field}={values!r}: expected words like {known[0]!r}")
-    words = tuple(values)
-    for word in words:
-        check_word(field, word, known, error=RulesError)
-    if len(set(words)) < len(words):
-        raise RulesError(f"{field}: a word comes twice")
-    return words
+def _are_set_runs_wrong(rules: Rules) -> bool:
+    least = rules.set_run_min
+    most = [rules.most_cards // width for width in (2, 3, 4)]
+    return len(least) != 3 or any(m and not 2 <= m <= top for m, top in zip(least, most, strict=True))
 
 
-def deck_of(ranks: str, suits: str = "scdh") -> str:
-    """The deck of some ranks in some suits, for `Rules.deck`: ``deck_of("3456", "sc")``.
-
-    Raises:
-        RulesError: text that is not ranks or suits.
-    """
-    return _as_deck(" ".join(rank + suit for rank in ranks for suit in suits))
+def _pay(rules: Rules) -> Payments:
+    return rules.payments or NO_PAYMENTS
 
 
-def _as_deck(value: Any) -> str:
-    if not isinstance(value, str):
-        raise RulesError(f"deck={value!r}: expected cards like '3s 3c 4s 4c', or '' for all {NUM_CARDS}")
-    try:
-        cards = parse_cards(value)
-    except NotationError as error:
-        raise RulesError(f"deck: {error}") from None
-    return "" if cards == FULL_DECK else format_cards(cards)
+def _is_cong_cheap(rules: Rules) -> bool:
+    pay = _pay(rules)
+    return pay.cong_held == "replaced" and 0 < pay.pay_cong < rules.cards_each * pay.pay_card
 
 
-def _as_prices(field: str, value: Any) -> Prices:
-    pairs = value.items() if isinstance(value, Mapping) else value
-    try:
-        prices = [(_as_shape(field, shape), as_int(field, units)) for shape, units in pairs]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, RulesError):
-            raise
-        raise RulesError(f"{field}={value!r}: expected {{shape: units}}") from None
-    return tuple(sorted(prices))
+def _never_ahead(rules: Rules) -> bool:
+    first, *_, last = rules.place_points
+    return rules.target > 0 and (first <= 0 or first == last)
+
+
+CONSTRAINTS: Final[Constraints[Rules]] = (
+    within("num_players", MIN_PLAYERS, MAX_PLAYERS),
+    within("cards_each", 1, MAX_CARDS_EACH),
+    ("cards_each", _missing_cards, "expected no more cards than the deck has"),
+    ("run_min", lambda r: r.run_min not in (0, *range(2, 14)), "expected 2..13, or 0 for no runs"),
+    ("run_min", lambda r: r.run_min == 13 and not r.twos_allowed(1), "a run of 13 ends in a 2 (twos_in)"),
+    ("set_run_min", _are_set_runs_wrong, "expected 2 to the most pairs, triples, quads of a hand, or 0"),
+    ("flush_lock", lambda r: r.flush_lock and not r.run_min, "there are no runs (run_min=0)"),
+    ("chops", lambda r: any(not 1 <= num <= 4 for num, _ in r.chops), "expected 1..4 twos"),
+    ("chops", lambda r: not all(shapes for _, shapes in r.chops), "expected shapes for each number of 2s"),
+    ("chops", _chopping(lambda r, s: not r.allows(s)), "expected combinations of these rules"),
+    ("chops", _chopping(lambda r, s: s.length == 1 and s != QUAD), "expected 4x1 and sequences"),
+    ("chops", _chopping(lambda r, s: s.width == 1 and not r.suits_bind), "runs chop only where suits bind"),
+    ("chops", lambda r: QUAD in dict(r.chops).get(4, ()), "4x1 cannot beat four 2s, the highest"),
+    *map(_among_bombs, ("ladder", "rejoin", "pay_held_bombs", "pay_chop_bombs")),
+    ("rejoin", lambda r: r.rejoin and not r.pass_lock, "a pass locks no player out (pass_lock=False)"),
+    ("rejoin_twos", lambda r: r.rejoin_twos and not r.rejoin, "expected shapes in rejoin"),
+    ("knockout", lambda r: r.knockout != "none" and not r.chops, "nothing chops a 2 (chops is empty)"),
+    ("knockout", lambda r: r.knockout == "round" and r.has_payments, "not with payments for places"),
+    ("points", lambda r: len(r.points) not in (0, r.num_players), "expected one a place, or none for P-1..0"),
+    ("points", lambda r: any(abs(p) > MAX_POINTS for p in r.points), f"expected -{MAX_POINTS}..{MAX_POINTS}"),
+    ("points", lambda r: sorted(r.points)[::-1] != [*r.points], "expected no less for an earlier place"),
+    within("target", 0, MAX_TARGET),
+    ("target", _never_ahead, "with these points no seat reaches it, or none is ahead"),
+    ("suits_bind", lambda r: r.suits_bind and r.twos_in != "none", "expected twos_in='none'"),
+    ("suits_bind", lambda r: r.suits_bind and r.flush_lock, "expected flush_lock=False"),
+    ("suits_bind", lambda r: r.suits_bind and any(r.set_run_min[1:]), "expected pairs alone in set_run_min"),
+    ("cong", lambda r: r.cong == "plays_on" and r.round_end == "first", "not with round_end='first'"),
+    ("pay_cong", _is_cong_cheap, "expected no less than the cards that it stands for"),
+    ("pay_last_two", lambda r: _pay(r).pay_last_two and r.last_two != "ends", "expected last_two='ends'"),
+    ("pay_instant", lambda r: _pay(r).pay_instant and not r.instant_wins, "expected hands in instant_wins"),
+    ("last_card_duty", lambda r: r.last_card_duty == "pays" and not r.has_payments, "not without payments"),
+)
 
 
 CARDGAMES: Final = Rules()
@@ -513,12 +353,7 @@ FOICICA: Final = Rules(
     target=0,
 )
 PAGAT: Final = Rules(twos_in="both", chop_longer=False, target=0)
-SOUTH: Final = Rules(  # in half stakes
-    chops=((1, (Shape(2, 3), QUAD)), (2, (Shape(2, 4), QUAD))),
-    ladder=(Shape(2, 3), QUAD, Shape(2, 4), Shape(2, 5), Shape(2, 6)),
-    rejoin=(Shape(2, 4),),
-    target=0,
-    instant_wins=("dragon", "four_twos", "five_pair_run", "six_pairs"),
+_SOUTH: Final = Payments(
     pay_places=(2, 1),
     pay_held_twos=(1, 2),
     pay_held_bombs=((Shape(2, 3), 3), (Shape(2, 4), 6), (QUAD, 6)),
@@ -527,21 +362,32 @@ SOUTH: Final = Rules(  # in half stakes
     pay_chop_bombs=((Shape(2, 3), 3), (Shape(2, 4), 6), (QUAD, 6)),
     pay_instant=4,
 )
+SOUTH: Final = Rules(  # in half stakes
+    chops=((1, (Shape(2, 3), QUAD)), (2, (Shape(2, 4), QUAD))),
+    ladder=(Shape(2, 3), QUAD, Shape(2, 4), Shape(2, 5), Shape(2, 6)),
+    rejoin=(Shape(2, 4),),
+    target=0,
+    instant_wins=("dragon", "four_twos", "five_pair_run", "six_pairs"),
+    payments=_SOUTH,
+)
 SOUTH_COUNT: Final = replace(  # in cards
     SOUTH,
     round_end="first",
-    pay_places=(),
-    pay_card=1,
-    pay_held_twos=(3, 6),
-    pay_held_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
-    held_to="first",
-    pay_cong=26,
-    pay_chop_twos=(3, 6),
-    pay_chop_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
-    pay_instant=26,
+    payments=Payments(
+        pay_card=1,
+        pay_held_twos=(3, 6),
+        pay_held_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
+        held_to="first",
+        pay_cong=26,
+        pay_chop_twos=(3, 6),
+        pay_chop_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
+        pay_instant=26,
+    ),
 )
 SOUTH_WINNER: Final = replace(  # in half stakes
-    SOUTH, round_end="first", pay_places=(), pay_first=2, held_to="first"
+    SOUTH,
+    round_end="first",
+    payments=replace(_SOUTH, pay_places=(), pay_first=2, held_to="first"),
 )
 NORTH: Final = Rules(  # in cards
     chops=(
@@ -560,19 +406,21 @@ NORTH: Final = Rules(  # in cards
     round_end="first",
     instant_wins=("four_twos", "dragon", "six_pairs", "five_pair_run", "one_colour", "four_threes"),
     last_two="ends",
-    pay_card=1,
-    pay_held_twos=(2, 4),
-    pay_held_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
-    held_to="first",
-    pay_cong=26,
-    cong_held="replaced",
-    pay_chop_twos=(2, 4),
-    pay_chop_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
-    chop_chain="each",
-    chop_follow="free",
-    pay_instant=13,
-    pay_last_two=13,
-    pay_last_three=26,
+    payments=Payments(
+        pay_card=1,
+        pay_held_twos=(2, 4),
+        pay_held_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
+        held_to="first",
+        pay_cong=26,
+        cong_held="replaced",
+        pay_chop_twos=(2, 4),
+        pay_chop_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
+        chop_chain="each",
+        chop_follow="free",
+        pay_instant=13,
+        pay_last_two=13,
+        pay_last_three=26,
+    ),
 )
 BGA: Final = Rules(rejoin=(QUAD, Shape(2, 3)), rejoin_twos=True)
 

@@ -28,6 +28,7 @@ from tienlen_env.games.common.spec import (
     num_words,
 )
 from tienlen_env.games.tienlen.actions import TienlenActionTable, build_action_table
+from tienlen_env.games.tienlen.fields import NO_PAYMENTS
 from tienlen_env.games.tienlen.layout import num_cards_left_bits, num_score_bits, observation_layout
 from tienlen_env.games.tienlen.rules import QUAD, InstantWin, Prices, Rules, Shape
 from tienlen_env.games.tienlen.state import DUTY_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
@@ -226,6 +227,7 @@ def _tables(
 
 def _fill_special_rules(spec: IntArray, rules: Rules, table: TienlenActionTable) -> None:
     """The settings of instant wins, payments and other ends of a round."""
+    pay = rules.payments or NO_PAYMENTS
     spec[PLAY_HAS_EFFECTS] = (
         rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) >= DUTY_SIZE
     )
@@ -242,28 +244,28 @@ def _fill_special_rules(spec: IntArray, rules: Rules, table: TienlenActionTable)
     spec[INSTANT_WINS : INSTANT_WINS + len(kinds)] = kinds
     spec[QUAD_IS_TWO_PAIRS] = rules.quad_is_two_pairs
     spec[HAS_PAYMENTS] = rules.has_payments
-    spec[PAY_PLACES : PAY_PLACES + len(rules.pay_places)] = rules.pay_places
-    spec[PAY_CARD] = rules.pay_card
-    spec[PAY_HELD_TWOS : PAY_HELD_TWOS + 2] = rules.pay_held_twos
+    spec[PAY_PLACES : PAY_PLACES + len(pay.pay_places)] = pay.pay_places
+    spec[PAY_CARD] = pay.pay_card
+    spec[PAY_HELD_TWOS : PAY_HELD_TWOS + 2] = pay.pay_held_twos
     for length in range(3, 14):
-        spec[PAY_HELD_RUN + length] = _price(rules.pay_held_bombs, 2, length)
-    spec[PAY_HELD_QUAD] = dict(rules.pay_held_bombs).get(QUAD, 0)
-    spec[QUADS_FIRST] = rules.held_overlap == "quads_first" and spec[PAY_HELD_QUAD] > 0
-    spec[HELD_TO_FIRST] = rules.held_to == "first"
-    spec[PAY_CONG] = rules.pay_cong
+        spec[PAY_HELD_RUN + length] = _price(pay.pay_held_bombs, 2, length)
+    spec[PAY_HELD_QUAD] = dict(pay.pay_held_bombs).get(QUAD, 0)
+    spec[QUADS_FIRST] = pay.held_overlap == "quads_first" and spec[PAY_HELD_QUAD] > 0
+    spec[HELD_TO_FIRST] = pay.held_to == "first"
+    spec[PAY_CONG] = pay.pay_cong
     spec[CONG_IS_OUT] = rules.cong == "out"
-    spec[CONG_HELD_IS_ADDED] = rules.cong_held == "added"
-    spec[PAY_CHOP_TWOS : PAY_CHOP_TWOS + 2] = rules.pay_chop_twos
+    spec[CONG_HELD_IS_ADDED] = pay.cong_held == "added"
+    spec[PAY_CHOP_TWOS : PAY_CHOP_TWOS + 2] = pay.pay_chop_twos
     for shape in rules.bombs:
-        spec[PAY_CHOP + (shape.width - 1) * 16 + shape.length] = _price(rules.pay_chop_bombs, *shape)
-    spec[EACH_PAYS] = rules.chop_chain == "each"
-    spec[CHOP_DOUBLES] = rules.chop_doubles
-    spec[FOLLOW_IS_FREE] = rules.chop_follow == "free"
-    spec[NOBODY_PAYS] = rules.chop_out == "nobody"
-    spec[PAY_INSTANT] = rules.pay_instant
-    spec[PAY_LAST_TWO] = rules.pay_last_two
-    spec[PAY_LAST_THREE] = rules.pay_last_three
-    spec[PAY_FIRST] = rules.pay_first
+        spec[PAY_CHOP + (shape.width - 1) * 16 + shape.length] = _price(pay.pay_chop_bombs, *shape)
+    spec[EACH_PAYS] = pay.chop_chain == "each"
+    spec[CHOP_DOUBLES] = pay.chop_doubles
+    spec[FOLLOW_IS_FREE] = pay.chop_follow == "free"
+    spec[NOBODY_PAYS] = pay.chop_out == "nobody"
+    spec[PAY_INSTANT] = pay.pay_instant
+    spec[PAY_LAST_TWO] = pay.pay_last_two
+    spec[PAY_LAST_THREE] = pay.pay_last_three
+    spec[PAY_FIRST] = pay.pay_first
     spec[DECK] = rules.deck_mask
     spec[CARDS_EACH] = rules.cards_each
     spec[CARDS_LEFT_BITS] = num_cards_left_bits(rules)

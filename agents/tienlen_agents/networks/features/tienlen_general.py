@@ -24,6 +24,7 @@ from tienlen_env.errors import WrongGameError, check_word
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.game import AnyRules, Layout
+from tienlen_env.games.tienlen.fields import NO_PAYMENTS
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import (
     MAX_CARDS_EACH,
@@ -151,20 +152,21 @@ def _prices(rules: Rules, is_paid: bool) -> tuple[list[bool], list[bool]]:
         units = [u for s, u in prices if s.width == shape.width and s.length <= shape.length]
         return max(units, default=0)
 
+    pay = rules.payments or NO_PAYMENTS
     amounts = [
-        *(*rules.pay_places, 0, 0)[:2], rules.pay_card, *rules.pay_held_twos,
-        *(price_of(rules.pay_held_bombs, shape) for shape in _HELD),
-        rules.pay_cong, *rules.pay_chop_twos,
-        *(price_of(rules.pay_chop_bombs, shape) for shape in _HELD),
-        rules.pay_instant, rules.pay_last_two, rules.pay_last_three,
+        *(*pay.pay_places, 0, 0)[:2], pay.pay_card, *pay.pay_held_twos,
+        *(price_of(pay.pay_held_bombs, shape) for shape in _HELD),
+        pay.pay_cong, *pay.pay_chop_twos,
+        *(price_of(pay.pay_chop_bombs, shape) for shape in _HELD),
+        pay.pay_instant, pay.pay_last_two, pay.pay_last_three,
     ]  # fmt: skip
     more = [
-        rules.pay_first,
-        *(price_of(rules.pay_held_bombs, shape) for shape in _LONG_HELD),
-        *(price_of(rules.pay_chop_bombs, shape) for shape in _LONG_HELD),
+        pay.pay_first,
+        *(price_of(pay.pay_held_bombs, shape) for shape in _LONG_HELD),
+        *(price_of(pay.pay_chop_bombs, shape) for shape in _LONG_HELD),
     ]
     # A price for each card is paid for several.
-    highest = max(*amounts, *more, HAND_SIZE * rules.pay_card, 1)
+    highest = max(*amounts, *more, HAND_SIZE * pay.pay_card, 1)
 
     def levels(some: Sequence[int]) -> list[bool]:
         parts = [is_paid * amount / highest for amount in some]
@@ -197,6 +199,7 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
     shapes = (Shape(width, length) for width in (1, 2, 3, 4) for length in range(2, 14 // width + 1))
     chops, outside = dict(own.chops), FULL_DECK & ~own.deck_mask
     prices, more_prices = _prices(own, objective == "payments")
+    pay = own.payments or NO_PAYMENTS
     bits = [
         *_one_of(own.num_players, range(MIN_PLAYERS, MAX_PLAYERS + 1)),
         own.opening == "every",
@@ -215,14 +218,14 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
         own.round_end == "first",
         *(kind in own.instant_wins for kind in get_args(InstantWin)),
         own.quad_is_two_pairs,
-        own.pay_cong > 0 and own.cong == "out",
+        pay.pay_cong > 0 and own.cong == "out",
         own.last_two == "ends",
-        own.pay_last_three > 0,
+        pay.pay_last_three > 0,
         objective == "payments",
         *_places(own, objective),
         *prices,
-        own.held_overlap == "quads_first", own.held_to == "first", own.cong_held == "replaced",
-        own.chop_chain == "each", own.chop_doubles, own.chop_follow == "free", own.chop_out == "nobody",
+        pay.held_overlap == "quads_first", pay.held_to == "first", pay.cong_held == "replaced",
+        pay.chop_chain == "each", pay.chop_doubles, pay.chop_follow == "free", pay.chop_out == "nobody",
         # Behind these, those that networks of before do not know.
         *(outside >> card & 1 for card in range(NUM_CARDS)),
         *(own.cards_each > num for num in range(MAX_CARDS_EACH)),

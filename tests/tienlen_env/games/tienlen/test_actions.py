@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
-from dataclasses import fields, replace
+import re
+from dataclasses import replace
 from importlib.resources import files
 from math import comb
 
 import numpy as np
 import pytest
 
+import tienlen_env
 from tests.oracles.max_legal import count_vectors, hand_of, most_leads, num_leads
 from tests.oracles.oracle import Oracle, combos_of_hand, is_suited, shape_of
 from tests.plays import mask_of
 from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common import cards as C
 from tienlen_env.games.tienlen.actions import PASS, TienlenActionTable, build_action_table, kind_name
+from tienlen_env.games.tienlen.fields import NO_PAYMENTS, PAYMENT_CONSTRAINTS
 from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.games.tienlen.rules import (
     CARDGAMES,
+    CONSTRAINTS,
+    FLAT_FIELDS,
     FOICICA,
     MOBILE,
     PAGAT,
     PRESETS,
     QUAD,
+    Payments,
     Rules,
     Shape,
     deck_of,
@@ -553,7 +560,7 @@ NEEDS: dict[str, dict[str, object]] = {  # without these a change is refused
 
 
 def test_6_digest_differs_when_any_field_differs() -> None:
-    assert set(CHANGES) == {field.name for field in fields(Rules)}, "a new field needs a line in CHANGES"
+    assert set(CHANGES) == set(FLAT_FIELDS), "a new field needs a line in CHANGES"
     changes = [{name: value, **NEEDS.get(name, {})} for name, value in CHANGES.items()]
     variants = [CARDGAMES, *(replace(CARDGAMES, **change) for change in changes)]  # type: ignore[arg-type]
     assert len({rules.digest() for rules in variants}) == len(variants)
@@ -653,6 +660,9 @@ BAD = [
     ("pay_cong", -4),
     ("cong_held", "kept"),
     ("pay_chop_twos", (1, 2, 3)),
+    *((field, -1) for field in ("pay_instant", "pay_last_two")),
+    *((field, (1, -2)) for field in ("pay_chop_twos", "pay_places")),
+    ("pay_chop_bombs", {"4x1": -1}),
     ("pay_chop_bombs", {"3x1": 1}),
     ("pay_chop_bombs", 6),
     ("chop_chain", "first"),
@@ -672,36 +682,68 @@ def test_6_unknown_values_are_refused_by_name(field: str, value: object) -> None
 
 
 def test_6_every_field_has_a_refusal() -> None:
-    assert {field for field, _ in BAD} == {field.name for field in fields(Rules)}
+    assert {field for field, _ in BAD} == set(FLAT_FIELDS)
 
 
-@pytest.mark.parametrize(
-    ("field", "settings"),
-    [
-        ("flush_lock", {"flush_lock": True, "run_min": 0}),
-        ("run_min", {"run_min": 13, "twos_in": "set_runs"}),
-        ("rejoin", {"rejoin": ("4x1",), "pass_lock": False}),
-        ("knockout", {"knockout": "trick", "chops": {}}),
-        ("ladder", {"ladder": ("2x4",), "chops": {1: ("2x3",)}, "chop_longer": False}),
-        ("rejoin", {"rejoin": ("4x1",), "chops": {1: ("2x3",)}}),
-        ("chops", {"chops": {1: ("9x2",)}, "ladder": ("2x3",)}),
-        ("chops", {"set_run_min": (0, 0, 0)}),
-        ("points", {"points": (3, 2, 1, 0), "num_players": 3}),
-        ("target", {"points": (0, 0, -1, -2)}),
-        ("target", {"points": (2, 2, 2, 2)}),
-        ("points", {"points": (2**63, 0, 0, 0), "target": 0}),
-        ("points", {"points": (1, 0, 0, -1_000_001), "target": 0}),
-        ("target", {"target": 2**31}),
-        ("suits_bind", {"suits_bind": True, "twos_in": "runs"}),
-        ("suits_bind", {"suits_bind": True, "flush_lock": True}),
-        ("suits_bind", {"suits_bind": True, "set_run_min": (3, 2, 0)}),
-        ("cong", {"cong": "plays_on", "round_end": "first"}),
-        ("pay_cong", {"cong_held": "replaced", "pay_cong": 12, "pay_card": 1}),
-        ("knockout", {"knockout": "round", "pay_places": (1,)}),
-        ("pay_held_bombs", {"set_run_min": (3, 2, 0), "chops": {1: ("3x2",)}, "pay_held_bombs": {"3x2": 1}}),
-        ("pay_held_bombs", {"set_run_min": (2, 0, 0), "chops": {1: ("2x2",)}, "pay_held_bombs": {"2x2": 1}}),
-    ],
-)
+IMPOSSIBLE = [
+    ("flush_lock", {"flush_lock": True, "run_min": 0}),
+    ("run_min", {"run_min": 13, "twos_in": "set_runs"}),
+    ("rejoin", {"rejoin": ("4x1",), "pass_lock": False}),
+    ("knockout", {"knockout": "trick", "chops": {}}),
+    ("ladder", {"ladder": ("2x4",), "chops": {1: ("2x3",)}, "chop_longer": False}),
+    ("rejoin", {"rejoin": ("4x1",), "chops": {1: ("2x3",)}}),
+    ("chops", {"chops": {1: ("9x2",)}, "ladder": ("2x3",)}),
+    ("chops", {"set_run_min": (0, 0, 0)}),
+    ("points", {"points": (3, 2, 1, 0), "num_players": 3}),
+    ("target", {"points": (0, 0, -1, -2)}),
+    ("target", {"points": (2, 2, 2, 2)}),
+    ("points", {"points": (2**63, 0, 0, 0), "target": 0}),
+    ("points", {"points": (1, 0, 0, -1_000_001), "target": 0}),
+    ("target", {"target": 2**31}),
+    ("suits_bind", {"suits_bind": True, "twos_in": "runs"}),
+    ("suits_bind", {"suits_bind": True, "flush_lock": True}),
+    ("suits_bind", {"suits_bind": True, "set_run_min": (3, 2, 0)}),
+    ("cong", {"cong": "plays_on", "round_end": "first"}),
+    ("pay_cong", {"cong_held": "replaced", "pay_cong": 12, "pay_card": 1}),
+    ("knockout", {"knockout": "round", "pay_places": (1,)}),
+    ("pay_held_bombs", {"set_run_min": (3, 2, 0), "chops": {1: ("3x2",)}, "pay_held_bombs": {"3x2": 1}}),
+    ("pay_held_bombs", {"set_run_min": (2, 0, 0), "chops": {1: ("2x2",)}, "pay_held_bombs": {"2x2": 1}}),
+    ("pay_chop_bombs", {"chops": {1: ("2x3",)}, "pay_chop_bombs": {"4x1": 1}}),
+    ("pay_held_bombs", {"chops": {1: ("2x3",)}, "pay_held_bombs": {"4x1": 1}}),
+]
+
+
+def test_6_every_constraint_has_a_refusal() -> None:
+    """The error has the words of the table, which the page of the rules shows."""
+    said = set()
+    for settings in [*({field: value} for field, value in BAD), *(settings for _, settings in IMPOSSIBLE)]:
+        with pytest.raises(RulesError) as refused:
+            Rules(**settings)  # type: ignore[arg-type]
+        said.add(str(refused.value))
+    for field, _, expected in (*CONSTRAINTS, *PAYMENT_CONSTRAINTS):
+        assert any(re.match(rf"{field}\b", text) and text.endswith(f": {expected}") for text in said), (
+            field,
+            expected,
+        )
+
+
+def test_4_payments_are_one_value_and_flat_fields_are_read_as_before() -> None:
+    paid = Rules(payments=Payments(pay_card=1, held_to="first"))
+    assert (
+        paid == Rules(pay_card=1, held_to="first") == replace(Rules(pay_card=2, held_to="first"), pay_card=1)
+    )
+    assert tienlen_env.get_rules("cardgames", pay_card=1, held_to="first") == paid
+    assert Rules(**paid.flat()) == Rules(**json.loads(json.dumps(paid.settings()))) == paid  # type: ignore[arg-type]
+    assert CARDGAMES.payments is None
+    assert Rules(payments=NO_PAYMENTS) == replace(paid, pay_card=0, held_to="next") == CARDGAMES
+    for wrong in (5, {"pay_card": 1}):
+        with pytest.raises(RulesError, match="payments="):
+            Rules(payments=wrong, pay_card=1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="pay_cards"):
+        Rules(pay_cards=1)
+
+
+@pytest.mark.parametrize(("field", "settings"), IMPOSSIBLE)
 def test_6_impossible_combinations_are_refused_by_name(field: str, settings: dict[str, object]) -> None:
     with pytest.raises(RulesError, match=rf"^{field}\b"):
         Rules(**settings)  # type: ignore[arg-type]
@@ -748,10 +790,10 @@ def test_6_2_table_of_presets_in_the_document_is_that_of_the_code() -> None:
         assert preset in every["digest"], where
         assert preset in paying["round_end"] or not rules.has_payments, f"{where}, under payments, too"
         assert every["digest"][preset] == DIGESTS[preset]
-        for name in (field.name for field in fields(Rules)):
+        for name, value in rules.flat().items():
             column = preset if name in every or rules.has_payments else "the other presets"
             row = every[name] if name in every else paying[name]
-            assert row[column] == as_cell(getattr(rules, name)).strip("`"), (preset, name)
+            assert row[column] == as_cell(value).strip("`"), (preset, name)
 
 
 def test_1_9_and_2_bombs_of_the_presets() -> None:

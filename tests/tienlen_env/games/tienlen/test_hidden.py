@@ -193,7 +193,7 @@ def facts_of(position: Position, seat: int) -> set[str]:
         found.add(f"opened, {rules.opening_play}")
     if position.batch.state.must_declare[0]:
         found.add("declares")
-    if rules.pay_last_three and any(hidden.impossible_cards(row, spec, s) & 1 for s in others):
+    if rules.flat()["pay_last_three"] and any(hidden.impossible_cards(row, spec, s) & 1 for s in others):
         found.add("not the last three")
     if rules.last_card_duty != "none":
         duty = int(spec[S.DUTY])
