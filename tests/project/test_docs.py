@@ -145,7 +145,7 @@ SHORT = {
     "tienlen_agents.arena": "--deals 2 --quiet",
     "tienlen_agents.terminal.play": "",
     "tienlen_table.server": "--help",
-    "tienlen_agents.arena.regret": "--decisions 2 --worlds 2",
+    "tienlen_suite.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",
     "tienlen_exact": "",
     "tienlen_suite": "--help",

@@ -64,7 +64,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
-    "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "train": Group(
         "train an agent",
         "ppo",

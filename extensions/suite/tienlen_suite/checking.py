@@ -23,7 +23,6 @@ from numpy.random import SeedSequence
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import Chunk, Job, games_of, play_chunk
-from tienlen_agents.arena.regret import Judgement, judged, regret_of_choices
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.records import plays_of, read_round
@@ -43,6 +42,7 @@ from tienlen_suite.packet import (
     check_declaration,
     read_packet,
 )
+from tienlen_suite.regret import Judgement, judged, regret_of_choices
 from tienlen_suite.table import AGENT, Suite, SuiteTable, Track
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}

@@ -49,7 +49,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
 
-MODULE: Final = "tienlen_agents.arena.regret"
+MODULE: Final = "tienlen_suite.regret"
 BLOCK: Final = 16  # decisions that a process judges at a time
 FILE: Final = "judged.json"
 

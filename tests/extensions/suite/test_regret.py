@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tienlen_agents.arena import regret
-from tienlen_agents.arena.regret import FILE, Judgement, judged, main, sample_decisions
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_suite import regret
+from tienlen_suite.regret import FILE, Judgement, judged, main, sample_decisions
 
 FEW = Judgement(decisions=12, player="heuristic", judge="greedy", worlds=8, seed=3)
 
