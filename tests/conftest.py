@@ -17,7 +17,7 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from tests.high_card import HIGH_CARD
-from tests.needs import ROOT, TOOLS
+from tests.needs import OPTIONAL_FOLDERS, OPTIONAL_PACKAGES, ROOT, TOOLS
 from tienlen_env.games.registry import register
 
 settings.register_profile(
@@ -55,10 +55,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             file.writelines(f"{line}\n" for line in lines if "tests." not in line)
 
 
-# The packages and folders that a clone may lack.
-PARTS = {path.name for path in ROOT.glob("tests/extensions/*") if path.is_dir()} - {"__pycache__"}
-PLAIN = ("tests.", "research.", "tools.")  # modules whose imports count, too
-OPTIONAL = ("research", "tools", *(f"tienlen_{name}" for name in sorted(PARTS)))
+PLAIN = ("tests.", *(f"{name}." for name in OPTIONAL_FOLDERS))  # modules whose imports count, too
 
 
 @cache
@@ -71,7 +68,7 @@ def lacking(path: Path) -> str:
         elif isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
     for module in imported:
-        if module.partition(".")[0] in OPTIONAL and find_spec(module.partition(".")[0]) is None:
+        if module.partition(".")[0] in OPTIONAL_PACKAGES and find_spec(module.partition(".")[0]) is None:
             return module.partition(".")[0]
         file = ROOT / f"{module.replace('.', '/')}.py"
         if module.startswith(PLAIN) and file.is_file() and (found := lacking(file)):
@@ -79,10 +76,14 @@ def lacking(path: Path) -> str:
     return ""
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out the tests of what this clone does not have."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of what this clone does not have; ``--needs-tools``: and of what needs no more."""
     file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
-    return bool(lacking(file)) or None if file.suffix == ".py" and file.is_file() else None
+    if file.suffix != ".py" or not file.is_file():
+        return None
+    with_tools = config.getoption("--needs-tools") and file.name.startswith("test_")
+    needs_nothing = with_tools and "tests.needs" not in file.read_text(encoding="utf-8")
+    return needs_nothing or bool(lacking(file)) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,12 +9,18 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = [ROOT, ROOT / "agents", ROOT / "train", *sorted(ROOT.glob("extensions/*"))]  # of packages
+# What a clone may lack: `research/`, `tools/`, and each of the extensions, whose tests are always there.
+OPTIONAL_FOLDERS = ("research", "tools")
+EXTENSIONS = sorted(path.name for path in ROOT.glob("tests/extensions/[a-z]*"))
+OPTIONAL_PACKAGES = (*OPTIONAL_FOLDERS, *(f"tienlen_{name}" for name in EXTENSIONS))
 STATIC = ROOT / "extensions" / "table" / "tienlen_table" / "server" / "static"  # where `make web` builds
 MODULES = ROOT / "extensions" / "table" / "web" / "node_modules"
 AXE = MODULES / "axe-core" / "axe.min.js"
@@ -87,6 +93,17 @@ needs_firefox = _needs(
     or (None if (MODULES / "puppeteer-core").is_dir() else "puppeteer-core (make web)")
 )
 needs_cuda_compiler = _needs(_without_cuda)
-_without_zig = None if importlib.util.find_spec("ziglang") else "ziglang (pip install ziglang)"
-needs_native_compiler = _needs(_without_zig)
+# `make install` brings it, so these tests are none of ``--needs-tools``.
+needs_native_compiler = pytest.mark.skipif(
+    importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed (pip install ziglang)"
+)
+
+
+def forks(test: Callable[..., Any]) -> Any:
+    """Mark a test that forks this process, of whose threads Python warns."""
+    ignored = "ignore:This process .* is multi-threaded:DeprecationWarning"
+    cannot = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+    return cannot(pytest.mark.filterwarnings(ignored)(test))
+
+
 more_with_page = pytest.mark.skipif(False, reason=f"{TOOLS}nothing, but checks more where the page is built")

@@ -21,7 +21,7 @@ import pytest
 
 import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
-from tests.needs import needs_exact, needs_onnx, needs_openspiel
+from tests.needs import forks, needs_exact, needs_onnx, needs_openspiel
 from tests.plain_python import printed
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
@@ -156,9 +156,7 @@ def send_choices(end: Connection, agent: Agent) -> None:
     end.send(choices(agent))
 
 
-@pytest.mark.skipif("fork" not in METHODS, reason="this system cannot fork")
-# Python warns of threads, which NumPy's linear algebra starts.
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@forks
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fork_of_a_used_agent_chooses_the_same(agent: Agent) -> None:
     """It is not pickled, and the process goes on using it."""
@@ -246,23 +244,36 @@ def last_choices(name: str, rules: str, num_games: int, num_cards: int) -> list[
     return found
 
 
+RULE_BASED = [
+    *((name, "south", 4, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
+    ("heuristic", "north", 4, 52),  # suits bind
+    ("trickster", "thirteens", 4, 52),
+]
+
+
+def choices_of_the_rule_based() -> list[object]:
+    return [last_choices(*given) for given in RULE_BASED]
+
+
+def test_rule_based_players_in_plain_python_choose_the_same() -> None:
+    """The same source without a compiler, in one process for all."""
+    wanted = choices_of_the_rule_based()
+    assert len(wanted) == len(RULE_BASED)
+    assert printed(f"{__name__}:choices_of_the_rule_based") == f"{wanted}\n"
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "rules", "num_games", "num_cards"),
     [
-        *((name, "south", 4, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
-        ("heuristic", "north", 4, 52),  # suits bind
-        ("trickster", "thirteens", 4, 52),
-        *(
-            pytest.param(name, rules, 2, 10, marks=[pytest.mark.nightly, *marks_of(name)])
-            for name, rules in [
-                ("reference", "cardgames"), ("champion:worlds=0", "cardgames"),
-                ("champion:worlds=0", "mobile"),
-                ("champion:worlds=2", "south"), ("champion:worlds=2", "thirteens"),
-                ("search:worlds=4", "south"), ("search:worlds=4", "thirteens"),
-                ("search:worlds=4", "high_card"), ("ismcts:worlds=4", "foicica"),
-                (f"exact:{FOLDER}/mini.npz", "mini"),
-            ]
-        ),
+        pytest.param(name, rules, 2, 10, marks=marks_of(name))
+        for name, rules in [
+            ("reference", "cardgames"), ("champion:worlds=0", "cardgames"), ("champion:worlds=0", "mobile"),
+            ("champion:worlds=2", "south"), ("champion:worlds=2", "thirteens"),
+            ("search:worlds=4", "south"), ("search:worlds=4", "thirteens"),
+            ("search:worlds=4", "high_card"), ("ismcts:worlds=4", "foicica"),
+            (f"exact:{FOLDER}/mini.npz", "mini"),
+        ]
     ],
 )  # fmt: skip
 def test_plain_python_chooses_the_same(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from tienlen_agents.executors import Executor
-from tienlen_agents.networks.features import Features
 from tienlen_env import Agent, Batch, View
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.rollout import RolloutJob, Trajectories, rollout
+
+if TYPE_CHECKING:  # PyTorch takes a second, and only training needs it
+    import torch
+
+    from tienlen_agents.networks.features import Features
+    from tienlen_train.rollout import RolloutJob, Trajectories
 
 # ---------------------------------------------------------------- a command
 
@@ -107,6 +110,8 @@ class Slow:
 
     def rollout(self, job: RolloutJob) -> Trajectories:
         """See `tienlen_train.doors.Actor`."""
+        from tienlen_train.rollout import rollout
+
         self.num_rollouts += 1
         return rollout(job)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-EXTENSIONS = sorted(path.parent.name for path in ROOT.glob("extensions/*/tienlen_*"))
+from tests.needs import EXTENSIONS, OPTIONAL_FOLDERS, ROOT
+
 SOME = "test_cli or test_records"  # all others are collected
 TRAINING = "--stop-after 1 --num-games 16 --eval-every 0 --final-deals 2 --out run"
 
@@ -54,7 +54,7 @@ def run(clone: Path, *words: str) -> str:
 
 
 def test_the_core_alone(tmp_path: Path) -> None:
-    clone = clone_without(tmp_path, "extensions", "research", "tools")
+    clone = clone_without(tmp_path, "extensions", *OPTIONAL_FOLDERS)
     shown = run(clone, ".venv/bin/python", "-m", "tienlen_train.cli", "--help")
     assert "train" in shown
     assert "suite" not in shown, "a command of an extension that is not there"
