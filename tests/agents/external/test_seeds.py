@@ -90,8 +90,12 @@ def test_the_cracker_works_on_a_plain_seed(file: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"deals_per_job": 2}, {"workers": 2}, {"executor": Elsewhere()}],
-    ids=["one", "jobs", "workers", "executor"],
+    [
+        pytest.param({}, id="one", marks=pytest.mark.nightly),
+        pytest.param({"deals_per_job": 2, "workers": 2}, id="workers"),
+        pytest.param({"executor": Elsewhere()}, id="executor"),
+        pytest.param({"deals_per_job": 2}, id="jobs", marks=pytest.mark.nightly),
+    ],
 )
 def test_in_matches(file: Path, options: Any) -> None:
     arena.match(STRANGER, "greedy", num_deals=DEALS, seed=SEED, **options)

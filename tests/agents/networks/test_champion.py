@@ -74,7 +74,7 @@ def test_it_is_better_with_its_search(preset: str) -> None:
             tienlen_agents.load(name),
             tienlen_agents.load(features_of(get_rules(preset)).baseline),
             rules=preset,
-            num_deals=100,
+            num_deals=60,
             seed=9,
         )
         for name in ("champion", "champion:worlds=0")
@@ -105,7 +105,8 @@ def positions(hand: str, table: str, cards_left: tuple[int, int, int], num_games
     return batch
 
 
-def test_the_search_overrules_a_sure_network() -> None:
+@pytest.mark.parametrize("num_looks", [30, pytest.param(300, marks=pytest.mark.nightly)])
+def test_the_search_overrules_a_sure_network(num_looks: int) -> None:
     """The straight to the king is worth a point more than a pass: an opponent has one card left."""
     batch = positions("4c 7s 8d 9d Td Jc Qd Kh", "9s Ts Jh", (8, 4, 1), 300)
     straight = batch.action_table.classify(parse_cards("Jc Qd Kh"))
@@ -120,10 +121,12 @@ def test_the_search_overrules_a_sure_network() -> None:
     values = np.concatenate([found.mean for found in estimates])
     actions = judged.legal_actions.action
     assert np.mean(values[actions == straight] - values[actions == 0]) > 0.9  # 1.05
+    looked = np.argsort(~is_sure, kind="stable")[:num_looks]  # these first
+    view, is_sure = view.select(looked), is_sure[looked]
     agent.reset(0)
     overruled = agent.act(view) == straight
     assert overruled[is_sure].mean() > 0.3  # 0.47
-    assert overruled.mean() > (network.act(view) == straight).mean() + 0.05  # 0.89 and 0.78
+    assert overruled.mean() > (network.act(view) == straight).mean() + 0.05  # of all: 0.89 and 0.78
 
 
 def test_it_says_how_probable_its_actions_are() -> None:
@@ -231,14 +234,14 @@ def test_rules_are_refused_before_a_match(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_objective_can_be_chosen() -> None:
     """Without the option it follows the reward of the batch; networks and search alike."""
-    payments = Batch("south", 300, reward="payments", history_length=HISTORY)
-    points = Batch("south", 300, reward="points", history_length=HISTORY)
+    payments = Batch("south", 120, reward="payments", history_length=HISTORY)
+    points = Batch("south", 120, reward="points", history_length=HISTORY)
     heuristic = tienlen_agents.load("heuristic")
     for batch in (payments, points):
-        batch.deal(np.arange(300))
+        batch.deal(np.arange(120))
     for _ in range(9):
         games = np.flatnonzero(payments.state.turn >= 0)
-        chosen = np.full(300, NO_ACTION)
+        chosen = np.full(120, NO_ACTION)
         chosen[games] = heuristic.act(View(payments, games))
         payments.step(chosen)
         points.step(chosen)
@@ -259,7 +262,7 @@ def test_the_objective_can_be_chosen() -> None:
 
 
 def test_the_network_can_play_the_rollouts() -> None:
-    batch = Batch("cardgames", 60, history_length=HISTORY)
+    batch = Batch("cardgames", 24, history_length=HISTORY)
     batch.reset(3)
     heuristic = tienlen_agents.load("heuristic")
     for _ in range(10):

@@ -84,7 +84,7 @@ def slow_choice(name, preset, num_players, hand, legal, is_lead):
 @pytest.mark.parametrize("name", NAMES)
 def test_agrees_with_a_slow_second_reading(name, preset, num_players):
     checked = 0
-    for view, _, chosen in rounds(name, preset, num_players, 60):
+    for view, _, chosen in rounds(name, preset, num_players, 25):
         legal = view.legal_actions
         plays = [[] for _ in chosen]
         for game, action, cards in zip(legal.game, legal.action, legal.cards, strict=True):
@@ -94,7 +94,7 @@ def test_agrees_with_a_slow_second_reading(name, preset, num_players):
             expected = slow_choice(name, preset, num_players, card_ids(view.hand[i]), plays[i], is_lead)
             assert action == expected, (format_cards(view.hand[i]), plays[i])
             checked += 1
-    assert checked > 1000
+    assert checked > 400
 
 
 def decide(name, hand, *others, preset="cardgames"):

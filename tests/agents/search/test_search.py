@@ -67,6 +67,8 @@ def test_worlds_agree_with_all_that_is_public(rules, num_players):
     context = SearchContext(get_rules(rules, num_players))
     checked = 0
     for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 4, num_players=num_players)):
+        if step % 2:
+            continue
         index = step % len(games)
         row, seat = batch.state.rows[games[index]], view.seat[index]
         for inference in (0.0, 0.9):
@@ -81,7 +83,7 @@ def test_worlds_agree_with_all_that_is_public(rules, num_players):
                 lower = (played & -played) - 1
                 assert (drawn[:, : R.UNDEALT] & lower == 0).all()
             checked += 1
-    assert checked > 20
+    assert checked > 10
 
 
 def test_every_deal_is_equally_likely_without_inference():
@@ -334,7 +336,7 @@ def test_a_decision_depends_on_the_seed_and_the_position_alone():
 @pytest.mark.parametrize("name", ["search:worlds=4", "ismcts:worlds=4"])
 def test_forced_and_solved_decisions_are_not_searched(name):
     agent, num_closed = tienlen_agents.load(name), 0
-    for _, _, view in views(RandomAgent(), "cardgames", 20):
+    for _, _, view in views(RandomAgent(), "cardgames", 8):
         chosen = agent.act(view)
         found = solve(view)
         for index in np.flatnonzero((view.num_legal == 1) | (found.value != 0)):
@@ -346,7 +348,7 @@ def test_forced_and_solved_decisions_are_not_searched(name):
                 assert solved >= 0
                 assert found.best_mask[index, chosen[index]]
             num_closed += 1
-    assert num_closed > 100
+    assert num_closed > 40
 
 
 @pytest.fixture
@@ -493,7 +495,7 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("name", ["search:worlds=3", "ismcts:worlds=24"])
 def test_plays_by_the_rules(name, rules, num_players):
     agent = tienlen_agents.load(name)
-    for batch, _, _ in views(agent, rules, 2, num_players=num_players):
+    for batch, _, _ in views(agent, rules, 1, num_players=num_players):
         last = batch
     assert (last.state.turn < 0).all()
 
@@ -523,7 +525,7 @@ def test_solved_endings_are_played_perfectly():
 
 
 def test_beats_the_heuristic_player():
-    result = match(SearchAgent(worlds=16), HeuristicAgent(), num_deals=25, seed=1)
+    result = match(SearchAgent(worlds=8), HeuristicAgent(), num_deals=12, seed=1)
     assert result.scores[0].points.low > 1.5
 
 
@@ -635,7 +637,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "rules"), CASES)
+# By day either search plays a preset.
+EITHER = [
+    pytest.param(*case, marks=[pytest.mark.nightly] * ((i + i // (len(CASES) // 2)) % 2))
+    for i, case in enumerate(CASES)
+]
+
+
+@pytest.mark.parametrize(("name", "rules"), EITHER)
 def test_decisions_are_frozen(name, rules):
     assert summary(name, rules) == json.loads(GOLDEN.read_text())[f"{name} {rules}"]
 

@@ -348,7 +348,8 @@ def test_there_are_enough_faults() -> None:
 
 @pytest.mark.parametrize("game", [H.HIGH_CARD, *games()], ids=lambda game: game.name)
 def test_right_games_pass(game: AnyGame) -> None:
-    check_contract(game, 1)
+    """A third of the presets; nightly, in `test_planted_faults.py`, all."""
+    check_contract(replace(game, presets=dict(list(game.presets.items())[::3])), 1)
 
 
 def test_a_game_with_a_fault_is_not_registered() -> None:

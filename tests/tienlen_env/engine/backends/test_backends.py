@@ -101,7 +101,7 @@ def play_side_by_side(first: Batch, second: Batch, num_steps: int, seed: int) ->
 
 
 SETTINGS = list(product(("round", "game"), ("points", "zero_sum", "win", "cards"), (0, 3)))
-# Any two values of two settings are in one of them.
+# Any two values of two settings are in one of them; a preset has all, with some number of players.
 PAIRS = [SETTINGS[i] for i in (0, 3, 4, 7, 9, 10, 13, 14)]
 
 
@@ -110,23 +110,26 @@ PAIRS = [SETTINGS[i] for i in (0, 3, 4, 7, 9, 10, 13, 14)]
 def test_numba_equals_python(name: str, num_players: int) -> None:
     ended = 0
     for i, (episode, reward, history) in enumerate(PAIRS):
+        if i % 3 != num_players % 3:
+            continue
         kwargs: dict[str, Any] = {
             "num_players": num_players,
             "episode": episode,
             "reward": reward,
             "history": history,
-            "auto_reset": i % 3 == 0,
+            "auto_reset": i < 4,
         }
         batches = [Batch(name, 2, backend=backend, **kwargs) for backend in ("python", "numba")]
         ended += play_side_by_side(*batches, num_steps=80, seed=i)
-    assert ended > 3
+    assert ended > 0
 
 
+@pytest.mark.parametrize("num_games", [2, pytest.param(6, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", [*CUSTOM, *APP_RULES])
-def test_numba_equals_python_under_custom_rules(name: str) -> None:
+def test_numba_equals_python_under_custom_rules(name: str, num_games: int) -> None:
     rules = {**CUSTOM, **APP_RULES}[name]
     batches = [
-        Batch(rules, 6, episode="game", auto_reset=True, history=5, backend=backend)  # type: ignore[arg-type]
+        Batch(rules, num_games, episode="game", auto_reset=True, history=5, backend=backend)  # type: ignore[arg-type]
         for backend in ("python", "numba")
     ]
     play_side_by_side(*batches, num_steps=120, seed=3)
@@ -533,7 +536,7 @@ def test_observation_equals_its_meaning(name: str, num_players: int) -> None:
     points = rules.points[: num_players - 1] + rules.points[-1:] if rules.points else ()
     rules = replace(rules, num_players=num_players, points=points)
     seen: set[str] = set()
-    for history in (0, 1, 5):
+    for history in (0, 1 if num_players == 3 else 5):
         batch = Batch(rules, 8, episode="game", history=history)
         fill(batch, history)
         rng = np.random.default_rng(history)
