@@ -22,6 +22,14 @@ VARIANTS = [
     for name, rules in variants_of(game)
     if name != "large"
 ]
+# A third of them by day: every preset, every number of players.
+SOME = pytest.mark.parametrize(
+    ("game", "name", "num_players"),
+    [
+        pytest.param(*variant, marks=[pytest.mark.nightly] * ((i + i // 3) % 3 > 0))
+        for i, variant in enumerate(VARIANTS)
+    ],
+)
 
 
 def load(name, **parameters):
@@ -39,7 +47,7 @@ def deal(state, rng):
     return state
 
 
-@pytest.mark.parametrize(("game", "name", "num_players"), VARIANTS)
+@SOME
 def test_openspiel_accepts_the_game(game, name, num_players):
     import pyspiel
 
@@ -57,7 +65,7 @@ API_TESTS = [
 ]
 
 
-@pytest.mark.parametrize(("game", "name", "num_players"), VARIANTS)
+@SOME
 def test_openspiels_own_api_tests_pass(game, name, num_players):
     from open_spiel.integration_tests import api_test
 

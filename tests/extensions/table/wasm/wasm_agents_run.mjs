@@ -15,12 +15,19 @@ const game = await library.load(job.game);
 const agents = new Agents(library);
 const start = ([rules, num_players], key) => game.round({ rules, num_players, key });
 
-/** An agent's choices in rounds where two plays in three are its own, the third is another legal action. */
+/** By variant, an agent's choices in rounds where two plays in three are its own, the third is another legal action. */
 async function choices() {
   const times = [];
   const chosen = [];
+  for (const variant of job.variants) chosen.push(await choicesIn(variant, times));
+  times.sort((a, b) => a - b);
+  return { chosen, median: times[times.length >> 1], p99: times[Math.floor(times.length * 0.99)] };
+}
+
+async function choicesIn(variant, times) {
+  const chosen = [];
   for (const [i, key] of job.keys.entries()) {
-    const round = start(job.variant, key);
+    const round = start(variant, key);
     await agents.prepare(round, job.agent);
     const some = [];
     for (let n = 0; !round.isOver; n++) {
@@ -32,8 +39,7 @@ async function choices() {
     chosen.push(some);
     round.free();
   }
-  times.sort((a, b) => a - b);
-  return { chosen, median: times[times.length >> 1], p99: times[Math.floor(times.length * 0.99)] };
+  return chosen;
 }
 
 /** What an agent says of all legal plays, at each decision of a round. */
