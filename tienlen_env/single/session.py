@@ -49,6 +49,7 @@ class Session:
             "hands": [...]}``; the scores are those of the round, the totals those of the game, the hands what
             each seat still holds. Under rules with payments there is
             also ``"payments"``, a list of ``{"payer": 3, "payee": 0, "amount": 2, "cause": "place"}``.
+        turns: the round and the seat of each play.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Session:
         )
         self._backend: BackendName = backend
         self.events: list[Facts] = []
+        self.turns: list[tuple[int, int]] = []
         self._plays: list[AnyPlay] = []
         self._leads = [0]  # numbers of plays after which the table was empty
         self._deal()
@@ -230,6 +232,7 @@ class Session:
         self.batch.step([play.action], [play.cards])
         self._plays.append(play)
         number, batch, state = played.round_index, self.batch, self.batch.state
+        self.turns.append((number, seat))
         if not isinstance(state, ClimbingState) or state.owner[0] < 0:
             self._leads.append(len(self._plays))
         text = batch.game.text.play_text(batch.action_table, play.action, play.cards)
@@ -262,6 +265,7 @@ class Session:
         for _ in range(num_plays):
             self.game.undo()
             self._plays.pop()
+            self.turns.pop()
             while self.events.pop()["type"] != "play":
                 pass
         self._leads = [number for number in self._leads if number <= len(self._plays)]

@@ -83,6 +83,8 @@ def test_undo(rules):
         session.undo(back)
         seen, (record, view, rows) = seen[:-back], seen[-back]
         assert (session.record(), session.view(0)) == (record, view)
+        played = [event for event in session.events if event["type"] == "play"]
+        assert session.turns == [(event["round"], event["seat"]) for event in played]
         assert np.array_equal(session.batch.state.rows, rows)
     session.apply(session.legal[-1])
 

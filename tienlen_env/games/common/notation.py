@@ -26,6 +26,7 @@ FAULTS: Final = {
     "lines": "a record is one line",
     "form": "{word!r}: expected {form}",
     "end": "the line ends where {what} was expected",
+    "rules": "{word!r}: expected one of {names}",
     "size": "{word!r}: expected the number of {what}, like {example}",
     "number": "{word!r}: expected {what} (0..{highest})",
     "deal": "{word!r}: expected key= or hands=",
@@ -296,13 +297,14 @@ class Notation:
                 if name[1:] != found.digest():
                     raise NotationError(f"{name}: the given rules have the digest {found.digest()}", column)
                 return found
+            if name not in self._presets:
+                raise fault("rules", column, name, names=", ".join(self._presets))
             found = self._find(name, **size)
             if rules is not None and found != self._find(rules, **size):
                 raise NotationError(f"{name}: other rules were given", column)
             return found
         except RulesError as error:
-            # Without a guess of what was meant: the page says the same, and guesses nothing.
-            raise NotationError(str(error).partition("; did you mean")[0], column) from None
+            raise NotationError(str(error), column) from None
         except TypeError:  # the size has fields that these rules lack
             raise NotationError(f"{name[:40]!r}: not rules of the game of this record", column) from None
 

@@ -156,8 +156,7 @@ class ServedTable:
     def _react(self, event: TableEvent, seat: int | None = None, number: int = 0) -> TableRefusal:
         """Let the state machine react to an event; see `tienlen_table.machine.react`."""
         session = self.session
-        events: list[Any] = [event for event in session.events if event["type"] == "play"]
-        plays: list[int] = [machine.SEATS * event["round"] + event["seat"] for event in events]
+        plays = [machine.SEATS * number + seat for number, seat in session.turns]
         given = [len(plays), self.num_rounds, int(session.is_over), session.turn]
         self._numbers[machine.NUM_PLAYS : machine.NUM_GIVEN] = given
         machine.react(self._numbers, plays, TableEvent.LOOK, -1, 0)

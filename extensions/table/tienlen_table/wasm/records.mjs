@@ -123,7 +123,8 @@ export class RecordReader {
       );
     const isKnown = this.tables.variants.some((one) => one.rules === text);
     const sentence = isKnown ? size_errors[text]?.[size.join(" ")] : unknown_rules;
-    throw new RecordError(fill(sentence ?? "{word!r}: no tables of this size here", { word: text }), column);
+    const word = text.slice(0, this.notation.max_shown);
+    throw new RecordError(fill(sentence ?? "{word!r}: no tables of this size here", { word }), column);
   }
 
   /** The key and the round of a deal, or its hands and the cards beside them. */
