@@ -177,8 +177,8 @@ def get_rules(
         found = rules
         game_of(found)
     changes["num_players"] = num_players
-    known: set[str] = {field.name for field in fields(found)} if is_dataclass(found) else set()
-    known |= found.flat().keys() if isinstance(found, RulesBase) else set()
+    known = [field.name for field in fields(found)] if is_dataclass(found) else []
+    known += [name for name in found.flat() if name not in known] if isinstance(found, RulesBase) else []
     for name, value in changes.items():
         if name not in known and (name, value) != ("num_players", None):
             raise unexpected_keyword("get_rules", name, known, "a field of the rules,")

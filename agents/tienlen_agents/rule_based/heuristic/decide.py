@@ -2,6 +2,13 @@
 
 Scalar functions in the style of `tienlen_env.games.tienlen.kernels`, on the workspace of
 `tienlen_agents.rule_based.heuristic.splits`.
+
+A score has one function for each part of the rules. `in_stakes` makes units of payments comparable,
+`paid_score` is what an action may earn and cost by payments (not inlined: rules without payments never call
+it), and `evaluate_action` is the whole: the split of the remaining hand, then what a pass or a play brings,
+then payments, then the danger of players with one or two cards. All who compare actions call
+`evaluate_action` and differ in what they keep: `choose` the best action, `evaluate_row` every score and its
+parts, for networks, and `playout.is_choice` no more than whether an action is the best, so it stops early.
 """
 
 from __future__ import annotations
