@@ -81,6 +81,9 @@ $(VENV)/.learner $(STAMP): pyproject.toml constraints.txt
 	$(PY) -m pip install --disable-pip-version-check --no-compile $(if $(wildcard tools/torch_index.py),$$($(PY) tools/torch_index.py)) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
+# Byte code is kept whatever the environment says: without it every process compiles anew what it imports, PyTorch for seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
 train test test-core nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
