@@ -21,9 +21,9 @@ def mini():
     return build(small_game("mini"))
 
 
-@pytest.fixture
-def file(mini, tmp_path):
-    path = tmp_path / "policy.npz"
+@pytest.fixture(scope="module")
+def file(mini, tmp_path_factory):
+    path = tmp_path_factory.mktemp("exact") / "policy.npz"
     save_policy(path, mini, solve(mini, "dcfr", iterations=30).policy(), "a test")
     return path
 

@@ -67,7 +67,7 @@ def test_results_are_kept_and_a_stopped_benchmark_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
-        *("--rules", "mini", "--algorithms", "ppo; cfr+; mccfr", "--seeds", "1", "--decisions", "3000"),
+        *("--rules", "mini", "--algorithms", "ppo; cfr+; mccfr", "--seeds", "1", "--decisions", "1500"),
         *("--solver-seconds", "0.05", "--workers", "1", "--out", str(tmp_path)),
     ]
     assert benchmark.main(command) == 0

@@ -36,6 +36,7 @@ def test_algorithms_solve_mini(mini, algorithm, iterations, most):
     assert upper - lower == pytest.approx(measured.nash_conv, abs=1e-12)
 
 
+@pytest.mark.nightly
 def test_cfr_plus_solves_small():
     tree = build(small_game("small"))
     solver = solve(tree, "cfr+", iterations=300, until=1e-4, every=20)
