@@ -276,7 +276,7 @@ def test_the_network_can_play_the_rollouts() -> None:
     chosen = agent.act(view)
     assert np.array_equal(chosen, tienlen_agents.load(same).act(view))
     assert not np.array_equal(chosen, tienlen_agents.load("champion:worlds=8").act(view))
-    with pytest.raises(ValueError, match="rollout='heuristic', expected network"):
+    with pytest.raises(ValueError, match="rollout='heuristic': expected one of network"):
         tienlen_agents.load("champion:rollout=heuristic")
     for settings in ("worlds=0", "sample=1"):
         with pytest.raises(ValueError, match="needs a search"):

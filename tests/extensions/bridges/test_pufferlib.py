@@ -148,7 +148,7 @@ def test_illegal_actions(door):
 
 @needs_pufferlib
 def test_bad_settings(door):
-    with pytest.raises(ValueError, match="illegal='terminate': expected 'raise' or 'random'"):
+    with pytest.raises(ValueError, match="illegal='terminate': expected one of raise, random"):
         door.SelfPlayPufferEnv(illegal="terminate")
     with pytest.raises(RulesError):
         door.SelfPlayPufferEnv("poker")

@@ -363,7 +363,7 @@ def test_steps_before_reset_say_so(env_id: str) -> None:
 
 @pytest.mark.parametrize("bad", ["x", None, True, 1, "same_step"])
 def test_modes_that_are_none(bad: Any) -> None:
-    with pytest.raises(ValueError, match=r"autoreset_mode=.*'NextStep'"):
+    with pytest.raises(ValueError, match=r"autoreset_mode=.*NextStep"):
         OneSeatVectorEnv(2, autoreset_mode=bad)
 
 
