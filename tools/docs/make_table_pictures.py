@@ -155,9 +155,9 @@ class Screens:
     def first_server(self) -> None:
         """The first screen, with the server of this machine behind it and a game to go on with."""
         self._position("cardgames", 4, 0)
-        stored = self.page.evaluate("localStorage.getItem('game')")
+        stored = self.page.evaluate("localStorage.getItem('game:1')")
         self.page.goto(self.server.address)
-        self.page.evaluate("game => localStorage.setItem('game', game)", stored)
+        self.page.evaluate("game => localStorage.setItem('game:1', game)", stored)
         self.page.reload()
         self.page.wait_for_selector(".start:not([disabled])")
         self.page.locator(".field.where select").select_option("server")
@@ -365,7 +365,7 @@ class Screens:
         deal = {**start, "leader": None, "scores": None, "plays": list(plays)}
         game = {"config": config, "rounds": [deal], "roundsSeen": 0}
         self.page.goto(self.address)
-        self.page.evaluate("game => localStorage.setItem('game', game)", json.dumps(game))
+        self.page.evaluate("game => localStorage.setItem('game:1', game)", json.dumps(game))
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}#table=1")
         self.page.wait_for_selector(".game")

@@ -50,6 +50,7 @@ CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 PRAGMA user_version = 3;
 """
 _VERSION: Final = 3
+_HEADER: Final = b"SQLite format 3\0"  # SQLite itself takes a file of few bytes for an empty one
 
 
 class StoreError(OSError):
@@ -92,6 +93,25 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def check_header(path: Path, *, must_exist: bool) -> None:
+    """Refuse a file that SQLite has not written, before anything is written.
+
+    Raises:
+        StoreError: it is no file of SQLite, cannot be read, or is not there and must be.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(_HEADER))
+    except FileNotFoundError as error:
+        if must_exist:
+            raise StoreError(f"{path}: {error.strerror}") from error
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    else:
+        if begin not in (b"", _HEADER):
+            raise StoreError(f"{path}: not a store of games: not a file of SQLite")
+
+
 def columns_of(file: sqlite3.Connection) -> set[str]:
     """The columns of all tables, as ``table.column``."""
     rows = file.execute(
@@ -116,6 +136,7 @@ class Store:
         self._lock = ExitStack()
         if str(path) != ":memory:":
             path = Path(path)
+            check_header(path, must_exist=shared)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if not shared:
@@ -141,6 +162,13 @@ class Store:
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
             if version not in range(_VERSION + 1):
                 raise ValueError(f"of version {version}, expected {_VERSION}")
+            fresh = sqlite3.connect(":memory:")
+            fresh.executescript(_TABLES)
+            expected = columns_of(fresh)
+            fresh.close()
+            tables = {name.partition(".")[0] for name in expected}
+            if others := sorted({name.partition(".")[0] for name in columns_of(self._file)} - tables):
+                raise ValueError(f"another program has the table {others[0]} there")
             with self._file:  # all or nothing, whenever the server is killed
                 self._file.execute("BEGIN")
                 if version == 1:  # before games of a number of rounds
@@ -155,11 +183,7 @@ class Store:
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.executescript(_TABLES)
-            fresh = sqlite3.connect(":memory:")
-            fresh.executescript(_TABLES)
-            missing = sorted(columns_of(fresh) - columns_of(self._file))
-            fresh.close()
-            if missing:
+            if missing := sorted(expected - columns_of(self._file)):
                 raise ValueError(f"the column {missing[0]} is missing")
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -1091,11 +1091,36 @@ def test_records_before_the_end_have_no_key(hub: Hub) -> None:
     assert Round.from_record(line).places == played.places
 
 
-def test_a_damaged_store_is_an_error(tmp_path: Path) -> None:
+def of_another_program(path: Path) -> None:
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE bookmarks (address TEXT)")
+        file.execute("PRAGMA user_version = 3")
+    file.close()
+
+
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "one byte": lambda path: path.write_bytes(b"x"),
+    "a text": lambda path: path.write_bytes(b"not a database, but long enough to be read as one" * 40),
+    "cut": lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)),
+    "of another program": of_another_program,
+}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_file_that_is_not_a_store_is_refused_and_stays(kind: str, shared: bool, tmp_path: Path) -> None:
     path = tmp_path / "games.sqlite"
-    path.write_bytes(b"not a database, but long enough to be read as one" * 40)
+    FOREIGN[kind](path)
+    before = path.read_bytes()
     with pytest.raises(StoreError, match="not a store of games"):
-        Store(path)
+        Store(path, shared=shared)
+    assert path.read_bytes() == before
+
+
+def test_an_export_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No such file"):
+        Store(tmp_path / "folder" / "games.sqlite", shared=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_whose_column_has_another_name_is_an_error(tmp_path: Path) -> None:
