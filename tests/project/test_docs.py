@@ -362,6 +362,13 @@ def test_the_citation_and_the_version_are_those_of_the_project() -> None:
     assert "author  = {{The tienlen-env authors}}" in text
 
 
+def test_the_home_page_begins_with_play() -> None:
+    """Before any picture or text: who comes to play sees the button without scrolling."""
+    heading, play = [line for line in PAGES["index.md"].splitlines() if line][:2]
+    assert heading.startswith("# Tiến lên")
+    assert play.startswith("<!-- play -->")
+
+
 def test_pictures_are_there() -> None:
     for name, text in TEXTS.items():
         for target in re.findall(r"!\[[^\]]*\]\(([^)#]+)", text):

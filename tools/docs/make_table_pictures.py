@@ -31,6 +31,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 import tienlen_table.server
 from tienlen_agents import load
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import format_cards
 from tienlen_env.single.session import Session
 
 STATIC: Final = Path(str(tienlen_table.server.__file__)).with_name("static")
@@ -167,6 +168,17 @@ class Screens:
         self.first()
         self.page.locator(".elsewhere .settings").click()
 
+    def more(self) -> None:
+        """The settings of a table."""
+        self.first()
+        self.page.locator(".more summary").click()
+
+    def rules(self) -> None:
+        """The rules in play, with pictures."""
+        self._own_turn("south", 4, 3)
+        self.page.locator(".tools .rules").click()
+        self.page.wait_for_selector(".rule-list li")
+
     # ------------------------------------------------------------ the table
 
     def table(self) -> None:
@@ -194,6 +206,34 @@ class Screens:
         self._own_turn("thirteens", 3, 9, min_legal=3)
         self.page.locator(".tools .hint").click()
         self.page.wait_for_selector(".hints li")
+
+    def chop(self) -> None:
+        """A 2 on the table, and three pairs in a row that have just chopped it."""
+        hands = ["4s 4c 5d 5h 6s 6d Kc 9c 3h", "Jc Qd 2h 8s 9h Ts Jd"]
+        led = [{"action": 52, "cards": "2h"}]
+        self._sit("cardgames", ["human", "heuristic"], hands=hands, leader=1, plays=led, pause=10**8)
+        self.page.wait_for_selector(".my-turn")
+        for card in ("4s", "4c", "5d", "5h", "6s", "6d"):
+            self.page.locator(f'.hand .hold[data-card="{card}"]').click()
+        self.page.wait_for_selector(".chop")
+
+    def nothing_beats(self) -> None:
+        """The person can only pass."""
+        self._own_turn("cardgames", 4, 3, min_legal=1, min_table=1, min_hand=8, max_legal=1)
+
+    def out(self) -> None:
+        """The person has gone out, and the others play on."""
+        plays = [event for event in a_round("cardgames", 4, 21).events if event["type"] == "play"]
+        first = next(
+            seat for seat, place in enumerate(a_round("cardgames", 4, 21).round.places) if place == 0
+        )
+        last = max(number for number, play in enumerate(plays) if play["seat"] == first)
+        self._position("cardgames", 4, last + 1, seat=first)
+
+    def cover(self) -> None:
+        """Several people at one device: who is next takes it."""
+        self._sit("cardgames", ["human", "human", "heuristic", "heuristic"])
+        self.page.wait_for_selector("dialog.cover")
 
     def mobile(self) -> None:
         """The rules of a mobile app."""
@@ -259,6 +299,51 @@ class Screens:
         """The end of a round of seven."""
         self._position("thirteens", 7, None, seat=0)
         self.page.wait_for_selector("dialog .scores")
+
+    def round_over_of_game(self) -> None:
+        """The end of a round of a game: what the others held, and who leads next."""
+        self.round_over()
+        self.page.locator(".next").click()
+        self.page.locator(".last-result").click()
+
+    # ------------------------------------------------------------ what teaches, and what was played
+
+    def lesson(self) -> None:
+        """The first step of the lesson."""
+        self._go("lesson", ".my-turn .coach")
+
+    def puzzle(self) -> None:
+        """A puzzle: both hands are open."""
+        self._go("puzzle=3", ".my-turn .known")
+
+    def puzzle_answered(self) -> None:
+        """A puzzle after a wrong answer."""
+        self.puzzle()
+        self.page.locator(".hand .hold").first.click()
+        self.page.wait_for_timeout(300)
+        if self.page.locator(".controls .play:not([disabled])").count():
+            self.page.locator(".controls .play").click()
+        self.page.wait_for_selector(".coach .next")
+
+    def games(self) -> None:
+        """The games of this browser."""
+        self._finished_game()
+        self._go("games", ".game-list li")
+
+    def no_games(self) -> None:
+        """The list without a game."""
+        self.page.goto(self.address)
+        self.page.evaluate("localStorage.clear()")
+        self._go("games", "main.games")
+
+    def learn(self) -> None:
+        """A play that cost clearly, as a question."""
+        self._finished_game()
+        self._go("learn=1", ".coach .known, .accuracy")
+
+    def challenge(self) -> None:
+        """The first of ten deals with the champion."""
+        self._go("challenge=3", ".coach")
 
     # ------------------------------------------------------------ watching
 
@@ -336,6 +421,14 @@ class Screens:
         self.page.goto(str(link))
         self.page.wait_for_selector(".hand")
 
+    def spectator(self) -> None:
+        """The same table for who only watches."""
+        self.invitation()
+        link = self.page.locator(".invite a").last.get_attribute("href")
+        self.page.goto("about:blank")
+        self.page.goto(str(link))
+        self.page.wait_for_selector(".game")
+
     def error_seat(self) -> None:
         """A link to a seat that does not exist."""
         self.page.goto("about:blank")
@@ -357,12 +450,39 @@ class Screens:
 
     # ------------------------------------------------------------ helpers
 
+    def _go(self, screen: str, wanted: str) -> None:
+        """Open a screen by its address, and wait for a part of it."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.address}#{screen}")
+        self.page.wait_for_selector(wanted)
+
+    def _finished_game(self) -> None:
+        """A game of one round that a person has played badly, stored as it is after its end."""
+        played = a_bad_round("cardgames", 3)
+        plays = [{"action": play.action, "cards": format_cards(play.cards)} for play in played.plays]
+        self._sit(
+            "cardgames",
+            ["human", "heuristic", "heuristic", "heuristic"],
+            key=3,
+            plays=plays,
+            whole_game=False,
+        )
+        self.page.wait_for_selector("dialog .scores")
+
     def _sit(
-        self, rules: str, seats: list[str], *, key: int = 21, plays: Any = (), pause: int = 5000
+        self,
+        rules: str,
+        seats: list[str],
+        *,
+        key: int = 21,
+        plays: Any = (),
+        pause: int = 5000,
+        whole_game: bool = True,
+        **deal: Any,
     ) -> None:
-        config = {"rules": rules, "seats": seats, "whole_game": True, "pause": pause}
+        config = {"rules": rules, "seats": seats, "whole_game": whole_game, "pause": pause}
         start = {"rules": rules, "num_players": len(seats), "key": f"{key:016x}", "round": 0}
-        deal = {**start, "leader": None, "scores": None, "plays": list(plays)}
+        deal = {**start, "leader": None, "scores": None, "plays": list(plays), **deal}
         game = {"config": config, "rounds": [deal], "roundsSeen": 0}
         self.page.goto(self.address)
         self.page.evaluate("game => localStorage.setItem('game:1', game)", json.dumps(game))
@@ -392,13 +512,17 @@ class Screens:
         min_legal: int = 2,
         min_table: int = 0,
         min_hand: int = 1,
+        max_legal: int = 100,
     ) -> None:
         """A position where the seat to act is the person's and has a choice, after some plays."""
         for key in range(21, 100):
             for number in range(num_plays, num_plays + 30):
                 session = a_round(rules, num_players, key, number)
                 table = getattr(session.round, "table", None)
-                is_free = len(session.legal) >= min_legal and len(str(table or "").split()) >= min_table
+                is_free = (
+                    min_legal <= len(session.legal) <= max_legal
+                    and len(str(table or "").split()) >= min_table
+                )
                 seat = session.turn
                 is_large = seat >= 0 and len(str(session.view(seat)["hand"]).split()) >= min_hand
                 if is_free and is_large and (not min_table or str(session.plays[-1]) == str(table)):

@@ -20,6 +20,8 @@ export class IllegalPlay extends Error {
   }
 }
 
+const MOST_TEXTS = 5000;
+
 /** Hands that the game cannot deal. */
 export class DealError extends Error {
   name = "DealError";
@@ -135,6 +137,7 @@ export class LoadedGame {
     this.cards = this.words.card_texts;
     this.hasCardChoice = this.tables.has_card_choice;
     this.reader = new RecordReader(this);
+    this.texts = new Map(); // cards of masks: a page writes all plays of a game after each play
     this.free = new Map(); // games that can be used again, by variant
     this.cleaner = new FinalizationRegistry(({ variant, game }) => this.giveBack(variant, game));
   }
@@ -148,10 +151,13 @@ export class LoadedGame {
   /** The text of cards, a mask or ids, in the order of the game. */
   text(cards, separator = " ") {
     const mask = typeof cards === "bigint" ? cards : maskOf(cards);
-    return this.words.card_order
-      .filter((card) => (mask >> BigInt(card)) & 1n)
-      .map((c) => this.cards[c])
-      .join(separator);
+    let found = this.texts.get(mask);
+    if (!found) {
+      found = this.words.card_order.filter((card) => (mask >> BigInt(card)) & 1n).map((c) => this.cards[c]);
+      if (this.texts.size >= MOST_TEXTS) this.texts.clear();
+      this.texts.set(mask, found);
+    }
+    return found.join(separator);
   }
 
   /** The cards of a text, a mask; null if it is not one. */

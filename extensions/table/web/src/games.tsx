@@ -4,7 +4,7 @@ import { PlayText } from "./cards.tsx";
 import { adviserOf, agentsOf, openAgents, openLibrary, type RoundData } from "./engine.ts";
 import { agentWords, decimal, estimateText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import { judge, playOut, type Judged } from "./judge.ts";
-import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
+import { LocalHost, removeGame, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, PERSON, playsOf } from "./model.ts";
 import { clipboard, go, IconButton, Waiting, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
@@ -35,7 +35,14 @@ function Header({
 
 /** The list of games with what they came to. */
 export function Games({ onLeave, onSettings }: ScreenProps) {
-  const games = useMemo(storedGames, []);
+  const [games, setGames] = useState(storedGames);
+  const [asked, setAsked] = useState(""); // the game that is deleted by a second press
+  const remove = (id: string): void => {
+    if (asked === id) {
+      removeGame(id);
+      setGames(storedGames());
+    } else setAsked(id);
+  };
   const own = games.filter(({ game }) => game.result && seatOf(game) >= 0);
   const byRules = [...new Set(own.map(({ game }) => game.config.rules))].map((rules) => {
     const of = own.filter(({ game }) => game.config.rules === rules);
@@ -92,6 +99,9 @@ export function Games({ onLeave, onSettings }: ScreenProps) {
                   {t("learn")}
                 </button>
               )}
+              <button type="button" class="remove" onClick={() => remove(id)}>
+                {t(asked === id ? "removeReally" : "remove")}
+              </button>
             </span>
           </li>
         ))}

@@ -45,12 +45,33 @@ export const storedGames = (): { id: string; game: LocalGame }[] =>
       return game ? [{ id, game }] : [];
     });
 
+export const removeGame = (id: string): void => removeStored(KEY + id);
+
 /** Store a new game; the oldest of very many go. Returns its number. */
 export function addGame(game: LocalGame): string {
   for (const { id } of storedGames().slice(MOST_GAMES - 1)) removeStored(KEY + id);
   const id = String(Date.now());
   store(KEY + id, game);
   return id;
+}
+
+/** The events of a round: its plays, and its end. */
+function eventsOf(round: Round, number: number): GameEvent[] {
+  const found: GameEvent[] = round
+    .history()
+    .map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
+  if (!round.isOver) return found;
+  const before = round.data.scores ?? round.scores.map(() => 0);
+  found.push({
+    type: "round_over",
+    round: number,
+    places: round.places.map((place) => place ?? 0),
+    scores: round.scores.map((score, seat) => score - before[seat]!),
+    totals: round.scores,
+    hands: round.hands(),
+    ...(round.hasPayments ? { payments: round.payments } : {}),
+  });
+  return found;
 }
 
 export class LocalHost implements Host {
@@ -74,8 +95,10 @@ export class LocalHost implements Host {
   private loaded = new Map<string, number>(); // the part of a file that is loaded
   private deadline = 0;
   private isIdle = true; // no agent is choosing
+  private isHurried = false; // until the round is over agents do not wait
   private stoodIn: [number, number, string][];
   private readonly writer = new Writer();
+  private past: GameEvent[][] = []; // of the rounds before this one
 
   constructor(
     private readonly stored: LocalGame,
@@ -200,6 +223,7 @@ export class LocalHost implements Host {
   /** Show a stored game: the state is the plays, and two numbers of the table. */
   private take({ rounds, roundsSeen, isEnded }: LocalGame): void {
     this.rounds = rounds.map((data) => this.game!.fromData(data));
+    this.past = [];
     const own = { ROUNDS_SEEN: roundsSeen, IS_ENDED: Number(isEnded ?? false) };
     this.machine.look({ PEOPLE: this.people, HERE: this.people, ...own }, []);
   }
@@ -227,25 +251,13 @@ export class LocalHost implements Host {
     return this.machine.get("IS_WAITING") === 1;
   }
 
+  /** All events; those of the rounds before this one stay, and are asked for once: an evening has many rounds. */
   private events(): GameEvent[] {
-    return this.rounds.flatMap((round, number) => {
-      const found: GameEvent[] = round
-        .history()
-        .map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
-      if (round.isOver) {
-        const before = round.data.scores ?? round.scores.map(() => 0);
-        found.push({
-          type: "round_over",
-          round: number,
-          places: round.places.map((place) => place ?? 0),
-          scores: round.scores.map((score, seat) => score - before[seat]!),
-          totals: round.scores,
-          hands: round.hands(),
-          ...(round.hasPayments ? { payments: round.payments } : {}),
-        });
-      }
-      return found;
-    });
+    const last = this.rounds.length - 1;
+    this.past.length = Math.min(last, this.past.length);
+    while (this.past.length < last)
+      this.past.push(eventsOf(this.rounds[this.past.length]!, this.past.length));
+    return [...this.past.flat(), ...eventsOf(this.round, last)];
   }
 
   /** Show the position, store it, and let agents go on. */
@@ -255,6 +267,7 @@ export class LocalHost implements Host {
     this.abort = new AbortController();
     const { config, seat } = this;
     this.look();
+    if (this.round.isOver) this.isHurried = false;
     if (this.isBetween && (seat !== null || this.pace === 0)) this.dealNext();
     const { round, handover } = this;
     const isOpen = seat === null || config.is_open === true;
@@ -366,7 +379,7 @@ export class LocalHost implements Host {
     clearTimeout(this.timer);
     if (this.pace === null || !this.writer.isWriter) return;
     if (this.machine.player !== "AGENT" && !this.isBetween) return;
-    const pause = this.isBetween ? Math.max(this.pace, LINGER) : this.pace;
+    const pause = this.isBetween ? Math.max(this.pace, LINGER) : this.isHurried ? 0 : this.pace;
     this.timer = window.setTimeout(() => void this.step(), pause);
   }
 
@@ -410,6 +423,12 @@ export class LocalHost implements Host {
     this.drive();
   }
 
+  /** Let agents among themselves end the round without a pause. */
+  hurry(): void {
+    this.isHurried = true;
+    this.drive();
+  }
+
   private ids(cards: string[]): number[] {
     return cards.map((card) => this.game!.cards.indexOf(card)).sort((a, b) => a - b);
   }
@@ -438,6 +457,7 @@ export class LocalHost implements Host {
     let number = 0;
     while (left >= this.rounds[number]!.numPlays) left -= this.rounds[number++]!.numPlays;
     this.rounds.length = number + 1;
+    this.past.length = Math.min(number, this.past.length);
     this.round.undo(this.round.numPlays - left);
     this.changed();
   }

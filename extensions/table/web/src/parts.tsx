@@ -203,6 +203,7 @@ export const Waiting = ({
   onLeave: () => void;
 }) => (
   <main class="waiting-page">
+    <h1 lang="vi">{t("title")}</h1>
     {error ? (
       <p class="banner" role="alert">
         {t("error", error)}

@@ -5,7 +5,7 @@ import { openLibrary, type RoundData } from "./engine.ts";
 import { say, t, words, type Words } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { messageOf, PERSON, playsOf } from "./model.ts";
-import { Waiting, type ScreenProps } from "./parts.tsx";
+import { go, Waiting, type ScreenProps } from "./parts.tsx";
 import { answered, progressOf, type Progress } from "./progress.ts";
 import { readStored, store } from "./storage.ts";
 import { CoachedTable, type Coach } from "./table.tsx";
@@ -274,12 +274,11 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     readLines()
       .then(async (all) => {
         const chosen =
-          number ??
-          (wanted === "daily"
+          wanted === "daily"
             ? daily(all)
             : /^\d+$/.test(wanted)
               ? (Number(wanted) + all.length - 1) % all.length
-              : choose(all, progress));
+              : choose(all, progress);
         const found = await read(all[chosen]!);
         if (isOld) return;
         setNumber(chosen);
@@ -289,7 +288,7 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     return () => {
       isOld = true;
     };
-  }, [number]);
+  }, []);
 
   const host = useMemo(() => puzzle && hostOf(puzzle.data, true), [puzzle, attempt]);
   if (!host || !puzzle || number === null)
@@ -304,12 +303,11 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
     store("puzzles", next);
     setProgress(next);
   };
+  // The address is a link to the puzzle.
   const next = (): void => {
-    void readLines().then((all) => {
-      setPuzzle(null);
-      setJudged(false);
-      setNumber(choose(all, { ...progress, seen: [...progress.seen, number] }));
-    });
+    void readLines().then((all) =>
+      go(`puzzle=${choose(all, { ...progress, seen: [...progress.seen, number] }) + 1}`),
+    );
   };
   const coach: Coach = (view) => {
     const own = playsOf(view).find(({ seat }) => seat === 0);
@@ -319,7 +317,8 @@ export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps &
       <aside class="coach" aria-label={t("puzzle", number + 1)}>
         <h2>
           {wanted === "daily" ? `${t("dailyPuzzle")} · ` : ""}
-          {t("puzzle", number + 1)} <small>{t("rated", puzzle.rating)}</small>
+          <a href={`#puzzle=${number + 1}`}>{t("puzzle", number + 1)}</a>{" "}
+          <small>{t("rated", puzzle.rating)}</small>
         </h2>
         <p role="status">{own ? t(isRight ? "puzzleRight" : "puzzleWrong") : t("puzzleTask")}</p>
         <p class="known">{t("otherHolds")}</p>

@@ -115,7 +115,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             <select value={rules} onChange={(event) => setRules(event.currentTarget.value)}>
               {games.map((one) => (
                 <optgroup key={one.name} label={gameWords(one.name)}>
-                  {one.presets.map(({ name }) => (
+                  {knownFirst(one.presets).map(({ name }) => (
                     <option key={name} value={name} selected={name === rules}>
                       {rulesWords(name)}
                     </option>
@@ -125,9 +125,6 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             </select>
             <span class="about">{presetWords(rules)}</span>
           </label>
-          <button type="button" class="read-rules" onClick={() => setReading(true)} disabled={!index}>
-            {t("rules")}: {rulesWords(rules)}
-          </button>
           <Choice
             label={t("players")}
             value={String(seats.length)}
@@ -135,6 +132,9 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             words={(o) => o}
             onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? "champion"))}
           />
+          <button type="button" class="read-rules" onClick={() => setReading(true)} disabled={!index}>
+            {t("rules")}: {rulesWords(rules)}
+          </button>
           {server && (
             <Choice
               kind="where"
@@ -187,6 +187,13 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
     </main>
   );
 }
+
+// What people at a table call their rules; after them come the names of programs.
+const KNOWN = ["south", "south_count", "south_winner", "north"];
+const knownFirst = <T extends { name: string }>(presets: T[]): T[] => {
+  const rank = ({ name }: T): number => (KNOWN.indexOf(name) + KNOWN.length + 1) % (KNOWN.length + 1);
+  return [...presets].sort((a, b) => rank(a) - rank(b));
+};
 
 /** The other screens, by what one comes for. */
 function Elsewhere({

@@ -23,6 +23,7 @@ import {
   suitWords,
   t,
   unitsText,
+  type Key,
 } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import {
@@ -112,9 +113,33 @@ function useEngineWords(view: TableView | null): EngineWords {
   return texts;
 }
 
+/** Whether several people play at this device. */
+const isShared = (view: TableView): boolean =>
+  view.handover !== undefined && view.seats.filter(({ is_person }) => is_person).length > 1;
+
 /** What a seat has in the game: units where something is paid, and otherwise points. */
 const standing = (view: TableView, seat: number): string =>
   view.balances ? unitsText(view.balances[seat]!) : pointsText(view.scores[seat]!);
+
+/** Who has a seat, and how the seat stands. */
+function Plate({ view, seat, name }: { view: TableView; seat: number; name: string }) {
+  const info = view.seats[seat]!;
+  return (
+    <p class="who">
+      <span class={`face seat-${seat}`} aria-hidden="true">
+        {Array.from(name)[0]!.toUpperCase()}
+      </span>
+      <b>{name}</b> <span class="score">{standing(view, seat)}</span>
+      {view.tricks && (
+        <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>
+      )}
+      {info.for && <span class="score">{t("standsIn", agentWords(info.for))}</span>}
+      {!info.is_here && (
+        <span class="badge">{info.stand_in ? `${t("away")}: ${agentWords(info.stand_in)}` : t("away")}</span>
+      )}
+    </p>
+  );
+}
 
 function Opponent({
   view,
@@ -138,18 +163,7 @@ function Opponent({
       class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`}
       aria-label={name}
     >
-      <p class="who">
-        <b>{name}</b> <span class="score">{standing(view, seat)}</span>
-        {view.tricks && (
-          <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>
-        )}
-        {info.for && <span class="score">{t("standsIn", agentWords(info.for))}</span>}
-        {!info.is_here && (
-          <span class="badge">
-            {info.stand_in ? `${t("away")}: ${agentWords(info.stand_in)}` : t("away")}
-          </span>
-        )}
-      </p>
+      <Plate view={view} seat={seat} name={name} />
       {view.hands ? (
         <CardRow cards={arranged(cardsOf(view.hands[seat]!), "rank", [])} />
       ) : out != null ? null : (
@@ -215,17 +229,35 @@ function Trick({ view, you }: { view: TableView; you: number | null }) {
   );
 }
 
-function Centre({ view, you, chops }: { view: TableView; you: number | null; chops: boolean }) {
+/** What stands on an empty table: who leads. */
+const leadWords = ({ current_seat: leader, seats, legal }: TableView, you: number | null): string =>
+  leader === null
+    ? t("emptyTable")
+    : leader !== you
+      ? t("leads", nameOf(leader, seats, you))
+      : t(legal.join() === "declare" ? "mustDeclare" : "youLead");
+
+function Centre({
+  view,
+  you,
+  chops,
+  from,
+}: {
+  view: TableView;
+  you: number | null;
+  chops: boolean;
+  /** Where the seat of the last play is. */
+  from: string;
+}) {
   if (view.trick !== undefined) return <Trick view={view} you={you} />;
   const cards = cardsOf(view.table ?? "");
   const owner = view.owner ?? null;
-  const leader = view.current_seat;
   return (
     <section class="centre" aria-label={t("table")}>
       {cards.length ? (
         <>
           <div
-            class={`on-table ${chops ? "chop" : ""}`}
+            class={`on-table ${chops ? "chop" : `from-${from}`}`}
             key={`${numberOnTable(view)}${view.table}`}
             data-cards={cards.join(" ")}
           >
@@ -235,15 +267,7 @@ function Centre({ view, you, chops }: { view: TableView; you: number | null; cho
           {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
         </>
       ) : (
-        <p class="owner">
-          {leader === null
-            ? t("emptyTable")
-            : leader === you
-              ? view.legal.join() === "declare"
-                ? t("mustDeclare")
-                : t("youLead")
-              : t("leads", nameOf(leader, view.seats, you))}
-        </p>
+        <p class="owner">{leadWords(view, you)}</p>
       )}
       {view.must && <p class="must">{t("must", cardWords(view.must))}</p>}
     </section>
@@ -348,7 +372,9 @@ function ResultActions({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLea
 }
 
 /** The result of the last round; with `onClose` it is looked at again. */
-function RoundResult({ view, you, onClose, ...rest }: ResultProps & { onClose?: () => void }) {
+function RoundResult({ view, you: seat, onClose, ...rest }: ResultProps & { onClose?: () => void }) {
+  const you = isShared(view) ? null : seat; // "You" would be whoever has the device
+
   const rounds = view.events.filter((event) => event.type === "round_over"),
     over = rounds.at(-1);
   if (!over) return null;
@@ -393,7 +419,10 @@ function RoundResult({ view, you, onClose, ...rest }: ResultProps & { onClose?: 
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
               <td>{placeText(over.places[seat]!)}</td>
-              <th scope="row">{nameOf(seat, view.seats, you)}</th>
+              <th scope="row">
+                {nameOf(seat, view.seats, you)}
+                {over.hands?.[seat] && <CardRow cards={arranged(cardsOf(over.hands[seat]), "rank", [])} />}
+              </th>
               <td class={payments ? "paid" : ""}>{signed(gain(over, seat))}</td>
               {(!payments || rounds.length > 1) && <td>{payments ? signed(totals[seat]!) : totals[seat]}</td>}
             </tr>
@@ -445,7 +474,7 @@ function RoundResult({ view, you, onClose, ...rest }: ResultProps & { onClose?: 
       {view.waiting && view.current_seat !== null && (
         <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>
       )}
-      {onClose ? null : <ResultActions view={view} you={you} {...rest} />}
+      {onClose ? null : <ResultActions view={view} you={seat} {...rest} />}
     </Dialog>
   );
 }
@@ -515,6 +544,8 @@ interface HandProps {
   cards: string[];
   selected: ReadonlySet<string>;
   isTurn: boolean;
+  /** Whether the cards have just been dealt. */
+  isDealt: boolean;
   rows: number;
   /** The cards that can be played, where the others are dimmed; null: none is. */
   playable: ReadonlySet<string> | null;
@@ -532,8 +563,19 @@ function moveFocus(by: number): void {
   cards[at < 0 ? (by > 0 ? 0 : cards.length - 1) : (at + by + cards.length) % cards.length]?.focus();
 }
 
+/** Give the focus that a played card, or a button that is now off, has lost to the hand, near card `at`; -1: to nothing. */
+function keepFocus(at: number): void {
+  const active = document.activeElement;
+  const isLost = active === document.body || (active instanceof HTMLButtonElement && active.disabled);
+  if (at < 0 || !isLost || document.querySelector("dialog[open]")) return;
+  const held = document.querySelectorAll<HTMLElement>(".hand .hold");
+  (held[Math.min(at, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score"))?.focus({
+    preventScroll: true,
+  });
+}
+
 /** The own hand: select by click, tap or keyboard; drag to rearrange. */
-function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder }: HandProps) {
+function Hand({ cards, selected, isTurn, isDealt, turn, rows, playable, onToggle, onOrder }: HandProps) {
   const presses = useRef(new Presses());
   const drag = useRef<{ card: string; x: number; y: number; isMoved: boolean } | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
@@ -568,7 +610,7 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
   };
   return (
     <div
-      class={`hand ${isTurn ? "turn" : ""}`}
+      class={`hand ${isTurn ? "turn" : ""} ${isDealt ? "dealt" : ""}`}
       role="group"
       aria-label={t("yourHand")}
       onPointerMove={move}
@@ -578,12 +620,13 @@ function Hand({ cards, selected, isTurn, turn, rows, playable, onToggle, onOrder
     >
       {lines.map((line, number) => (
         <div class="hand-row" key={number} style={`--n:${perRow}`}>
-          {line.map((card) => (
+          {line.map((card, at) => (
             <button
               type="button"
               key={card}
               data-card={card}
               class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""} ${playable && !playable.has(card) ? "dim" : ""}`}
+              style={`--at:${number * perRow + at}`}
               aria-pressed={selected.has(card)}
               aria-label={cardWords(card)}
               onKeyDown={(event) => {
@@ -681,9 +724,11 @@ export function Table({
   const [hints, setHints] = useState<HintPlay[] | null>(null);
   const [notice, setNotice] = useState("");
   const [canPlay, setCanPlay] = useState(false);
-  const [isInviting, setInviting] = useState(true);
+  // Links for people are shown at once, those for spectators when they are asked for.
+  const [isInviting, setInviting] = useState(() => invitations.some(({ seat }) => seat !== null));
   const [isReading, setReading] = useState(false);
   const [isLooking, setLooking] = useState(false);
+  const [isListing, setListing] = useState(false);
   const [pace, setPace] = useState(settings.pause);
   const [isStopped, setStopped] = useState(false);
   const isNarrow = useNarrow();
@@ -693,7 +738,7 @@ export function Table({
   const refused = useRef(-1); // the reason why what is selected is not legal
 
   useEffect(() => {
-    host.onChange = () => redraw((n) => n + 1);
+    host.onChange = () => setTimeout(() => redraw((n) => n + 1));
     redraw((n) => n + 1);
     return () => {
       host.onChange = () => {};
@@ -712,6 +757,9 @@ export function Table({
   const chosen = cards.filter((card) => selected.has(card));
   const canPass = isTurn && view.legal.includes("");
   const named = isTurn ? view.legal.filter((text) => text && !isCards(text)) : [];
+  // Who is out need not wait for agents among themselves.
+  const canHurry =
+    host instanceof LocalHost && you !== null && view?.places[you] != null && !isEnded && !isShared(view);
   // Where a play is one card, a card that cannot be played is dimmed.
   const isByCard = view?.trick !== undefined && isTurn && !named.length;
 
@@ -745,10 +793,15 @@ export function Table({
   const play = useCallback(
     (text: string) => {
       setNotice("");
-      host.play(text).then(
-        () => setSelected(new Set()),
-        () => setNotice(t("notLegal")),
-      );
+      const turn = host.view?.turn;
+      // The press, the play and the drawing are three tasks, so that on a slow processor none of them is long.
+      setTimeout(() => {
+        if (host.view?.turn !== turn) return;
+        host.play(text).then(
+          () => setSelected(new Set()),
+          () => setNotice(t("notLegal")),
+        );
+      });
     },
     [host],
   );
@@ -803,7 +856,8 @@ export function Table({
 
   useEffect(() => {
     if (!settings.autoPass || !isTurn || view.legal.length !== 1 || view.legal[0] !== "") return;
-    const timer = setTimeout(() => play(""), settings.pause);
+    // Not always the same time: that would tell the others that nothing could be played.
+    const timer = setTimeout(() => play(""), settings.pause * (0.7 + 1.3 * Math.random()));
     return () => clearTimeout(timer);
   }, [isTurn, view?.turn, settings.autoPass]);
 
@@ -840,14 +894,9 @@ export function Table({
   // A card that is played, or a button that has done its work, takes the focus along: it goes to the hand.
   const focused = useRef(-1);
   useLayoutEffect(() => {
-    const active = document.activeElement;
-    // The browser takes the focus from a disabled button only when it paints, maybe after the last of these calls.
-    const isLost = active === document.body || (active instanceof HTMLButtonElement && active.disabled);
-    if (focused.current < 0 || !isLost || document.querySelector("dialog[open]")) return;
-    const held = document.querySelectorAll<HTMLElement>(".hand .hold");
-    (
-      held[Math.min(focused.current, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score")
-    )?.focus({ preventScroll: true });
+    // After the drawing, which it would lay out at once in the same task.
+    const timer = setTimeout(() => keepFocus(focused.current));
+    return () => clearTimeout(timer);
   });
   const noteFocus = (event: FocusEvent): void => {
     const held = [...document.querySelectorAll(".hand .hold")];
@@ -902,6 +951,12 @@ export function Table({
           {!coach && view.round > 0 && !isEnded && (
             <IconButton sign="Σ" name="lastResult" kind="last-result" onClick={() => setLooking(true)} />
           )}
+          {invitations.length > 0 && (
+            <IconButton sign="⚭" name="invite" kind="to-invite" onClick={() => setInviting(true)} />
+          )}
+          {!coach && view.turn > 0 && (
+            <IconButton sign="≡" name="plays" kind="plays" onClick={() => setListing(true)} />
+          )}
           <IconButton sign="?" name="rules" kind="rules" onClick={() => setReading(true)} />
           <IconButton sign="⚙" name="settings" onClick={onSettings} />
         </span>
@@ -933,20 +988,6 @@ export function Table({
       )}
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
-      {invitations.length > 0 && isInviting && (
-        <aside class="invite" aria-label={t("invite")}>
-          <IconButton sign="×" name="close" onClick={() => setInviting(false)} />
-          <h2>{t("invite")}</h2>
-          <p>
-            {t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}
-          </p>
-          <ul>
-            {invitations.map(({ seat, link }) => (
-              <Invitation key={seat} seat={seat} link={link} />
-            ))}
-          </ul>
-        </aside>
-      )}
       {coach?.(view, texts)}
       <div class={`felt ${others.length > 4 ? "many" : ""}`}>
         {others.map((seat, i) => (
@@ -959,7 +1000,14 @@ export function Table({
             place={places[i] ?? "row"}
           />
         ))}
-        <Centre view={view} you={you} chops={chops} />
+        <Centre
+          view={view}
+          you={you}
+          chops={chops}
+          from={
+            view.owner == null || view.owner === you ? "me" : (places[others.indexOf(view.owner)] ?? "row")
+          }
+        />
       </div>
       <p class="status" aria-hidden="true">
         {notice || lastWords(view, you, texts, cardsSigns)}
@@ -996,6 +1044,11 @@ export function Table({
                 {t("pass")}
               </button>
             )}
+            {canHurry && (
+              <button type="button" class="main hurry" onClick={() => host.hurry()}>
+                {t("toTheEnd")}
+              </button>
+            )}
             {named.map((text) => (
               <button type="button" key={text} class="main named" onClick={() => play(text)}>
                 {namedPlay(text)}
@@ -1016,6 +1069,8 @@ export function Table({
             </button>
           </div>
           <Hand
+            key={view.round}
+            isDealt={view.events.length === 0 || view.events.at(-1)?.type === "round_over"}
             cards={cards}
             selected={selected}
             isTurn={isTurn}
@@ -1073,6 +1128,19 @@ export function Table({
         />
       )}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
+      {isInviting && (
+        <Dialog title={t("invite")} kind="invite" onClose={() => setInviting(false)}>
+          <p>
+            {t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}
+          </p>
+          <ul>
+            {invitations.map(({ seat, link }) => (
+              <Invitation key={seat} seat={seat} link={link} />
+            ))}
+          </ul>
+        </Dialog>
+      )}
+      {isListing && <PlaysDialog view={view} you={you} onClose={() => setListing(false)} />}
       {view.handover != null && host instanceof LocalHost && (
         <Cover key={view.handover} name={t("player", view.handover + 1)} onTake={() => host.takeDevice()} />
       )}
@@ -1090,6 +1158,34 @@ export function Table({
         />
       )}
     </main>
+  );
+}
+
+/** The plays of the round: those of the trick on the table first, then all before them, the last one first. */
+function PlaysDialog({ view, you, onClose }: { view: TableView; you: number | null; onClose: () => void }) {
+  const plays = playsOf(view).map((play, number) => ({ ...play, number }));
+  const ofRound = plays.filter(({ round }) => round === view.round);
+  const parts: [Key, typeof plays][] = [
+    ["thisTrick", ofRound.filter(({ number }) => number >= view.lead_at)],
+    ["before", ofRound.filter(({ number }) => number < view.lead_at).reverse()],
+  ];
+  return (
+    <Dialog title={t("plays")} kind="plays-of-round" onClose={onClose}>
+      {parts.map(([title, some]) =>
+        some.length ? (
+          <section key={title}>
+            <h3>{t(title)}</h3>
+            <ol>
+              {some.map(({ number, seat, text }) => (
+                <li key={number}>
+                  <span>{nameOf(seat, view.seats, you)}</span> <PlayText text={text} />
+                </li>
+              ))}
+            </ol>
+          </section>
+        ) : null,
+      )}
+    </Dialog>
   );
 }
 

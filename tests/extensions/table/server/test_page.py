@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import re
 import subprocess
@@ -24,7 +23,17 @@ pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.extensions.table.web_help import Server, static_host
-from tests.needs import AXE, CHROMIUM, ROOT, STATIC, needs_axe, needs_page, needs_page_sources
+from tests.needs import (
+    AXE,
+    CHROMIUM,
+    FIREFOX,
+    MODULES,
+    ROOT,
+    STATIC,
+    needs_axe,
+    needs_page,
+    needs_page_sources,
+)
 from tienlen_agents import load as load_agent
 from tienlen_agents.arena import match
 from tienlen_agents.arena.__main__ import main as arena
@@ -129,8 +138,9 @@ def sit_down(
     plays: Sequence[dict[str, Any]] = (),
     hands: Sequence[str] = (),
     leader: int | None = None,
+    before: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """Open a table with a given deal, after some plays; the person has seat 0."""
+    """Open a table with a given deal, after some plays, or after some rounds; the person has seat 0."""
     seats = seats or ("human", "heuristic", "heuristic", "heuristic")
     start = {"rules": rules, "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
     if hands:
@@ -143,8 +153,9 @@ def sit_down(
             "num_rounds": num_rounds,
             "pause": pause,
         },
-        "rounds": [{**start, "leader": leader, "scores": None, "plays": list(plays)}],
-        "roundsSeen": 0,
+        "rounds": [{**start, **one} for one in before]
+        or [{**start, "leader": leader, "scores": None, "plays": list(plays)}],
+        "roundsSeen": len(before),
     }
     page.goto(host)
     page.evaluate("game => localStorage.setItem('game:1', game)", json.dumps(game))
@@ -362,6 +373,7 @@ def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> No
     assert record.splitlines() == game.records
 
 
+WINDOWS = ((360, 640), (390, 844), (621, 640), (844, 390), (1366, 625), (1440, 900), (2560, 1440))
 # Nobody has to choose a preset for a test of a day: few cards are played by the same code.
 # The page has the shipped games, the registry those of tests, too.
 EVENINGS = [
@@ -374,9 +386,13 @@ EVENINGS = [
 @pytest.mark.parametrize("place", ["page", "server"])
 @pytest.mark.parametrize("rules", EVENINGS)
 def test_ten_rounds(rules: str, place: str, new_page: NewPage, host: str, tmp_path: Path) -> None:
-    """Rounds by clicks, by keys and by touch in turn. Twice everything is closed in the middle of a round:
-    the page is loaded again, the server is killed and started anew. Units and points are the engine's."""
+    """Rounds by clicks, by keys and by touch in turn, each in another window, the hand whole in all of them.
+
+    Twice everything is closed in the middle of a round: the page is loaded again, the server is killed and
+    started anew. Units and points are the engine's.
+    """
     page = new_page(412, 915, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    first = [param.values[0] for param in EVENINGS].index(rules)  # so that the windows meet all ways of input
     kind = get_rules(rules)
     bot = "trickster" if rules.startswith("thirteens") else "greedy"
     with ExitStack() as stack:
@@ -416,31 +432,126 @@ def test_ten_rounds(rules: str, place: str, new_page: NewPage, host: str, tmp_pa
                 game.play(play)
             num_played = len(plays)
             assert game.round.round_index == round_index
+            if own == 0:
+                check_hand(page, WINDOWS[(first + round_index) % len(WINDOWS)])
             play_by(page, game.round, way)
             own += 1
         for play in (plays_of_page(page) if place == "page" else load(server).plays)[num_played:]:
             game.play(play)
-        assert game.is_over
-        assert len(game.records) == 10
-        standing = game.balances if has_payments(kind) else game.scores
-        shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
-        assert [int(text.replace("−", "-")) for text in shown] == sorted(standing, reverse=True)
-        page.locator("dialog .sheet summary").click()
-        assert page.locator("dialog .sheet tbody tr").count() == 10
-        page.locator("dialog .actions button").first.click()
-        expect(page.locator(".explorer .rounds button")).to_have_count(10)
-        record = urllib.parse.parse_qs(page.url.partition("#")[2])["record"][0]
-        assert record.splitlines() == game.records
-        page.goto("about:blank")
+        check_end(page, game, 10)
 
 
-def sit_down_at_server(page: Page, server: Server, rules: str, bot: str) -> None:
+def check_hand(page: Page, size: tuple[int, int]) -> None:
+    """In a window of a size the whole hand is seen, and nothing is wider than the window."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))"
+    )  # it is drawn anew
+    box = page.locator(".hand").bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= size[1], size
+    assert sideways(page) <= 0, size
+
+
+def check_end(page: Page, game: Game, num_rounds: int) -> None:
+    """The result of a game has the engine's balances or points, and its records are the engine's."""
+    assert game.is_over
+    assert len(game.records) == num_rounds
+    standing = game.balances if has_payments(game.rules) else game.scores
+    shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
+    assert [int(text.replace("−", "-")) for text in shown] == sorted(standing, reverse=True)
+    page.locator("dialog .sheet summary").click()
+    assert page.locator("dialog .sheet tbody tr").count() == num_rounds
+    page.locator("dialog .actions button").first.click()
+    expect(page.locator(".explorer .rounds button")).to_have_count(num_rounds)
+    record = urllib.parse.parse_qs(page.url.partition("#")[2])["record"][0]
+    assert record.splitlines() == game.records
+    page.goto("about:blank")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("place", ["page", "server"])
+@pytest.mark.parametrize(("rules", "people"), [("south_count", 2), ("south_winner", 4), ("cardgames", 4)])
+def test_ten_rounds_of_people(
+    rules: str, people: int, place: str, new_page: NewPage, host: str, tmp_path: Path
+) -> None:
+    """Two and four people, at one device that they hand over, or each with a screen; one loads it again."""
+    with ExitStack() as stack:
+        server = Server(tmp_path / "games.sqlite")
+        pages = [new_page(has_touch=True, reduced_motion="reduce") for _ in range(people)]
+        seats = [*["human"] * people, *["greedy"] * (4 - people)]
+        if place == "page":
+            pages = pages[:1]
+            sit_down(pages[0], host, 12, rules=rules, seats=tuple(seats), whole_game=True, num_rounds=10)
+            game = Game(rules, 12, num_rounds=10)
+        else:
+            stack.enter_context(server)
+            sit_down_at_server(pages[0], server, rules, "greedy", people)
+            links = [link.get_attribute("href") for link in pages[0].locator(".invite a").all()]
+            pages[0].locator(".invite .main").click()
+            for page, link in zip(pages[1:], links, strict=False):
+                page.goto(str(link))
+            for page in pages:
+                page.wait_for_selector(".game")
+            game = Game(rules, load(server).key, num_players=4, num_rounds=10)
+        num_played = num_turns = 0
+        has_reloaded = False
+        while (found := who_acts(pages))[1] != "game":
+            page, state = found
+            way = ("click", "keys", "tap")[num_turns % 3]
+            if state != "turn":
+                button = {"cover": ".cover .take", "round": "dialog .next:not([disabled])"}[state]
+                press(page, button, way)
+                page.wait_for_selector(button, state="detached")
+                continue
+            plays = plays_of_page(page) if place == "page" else load(server).plays
+            for play in plays[num_played:]:
+                game.play(play)
+            num_played = len(plays)
+            if game.round.round_index == 3 and not has_reloaded:
+                has_reloaded = True
+                pages[0].reload()
+                pages[0].wait_for_selector(".game")
+                continue
+            if num_turns % 5 == 0:
+                check_hand(page, WINDOWS[num_turns // 5 % len(WINDOWS)])
+            play_by(page, game.round, way)
+            num_turns += 1
+        for play in (plays_of_page(pages[0]) if place == "page" else load(server).plays)[num_played:]:
+            game.play(play)
+        if place == "page":  # "You" would be whoever has the device
+            assert pages[0].locator("dialog h2").inner_text() != "You win the game"
+            assert "You" not in pages[0].locator("dialog .scores tbody th").all_inner_texts()
+        check_end(pages[0], game, 10)
+        for page in pages:
+            page.goto("about:blank")
+
+
+def who_acts(pages: list[Page]) -> tuple[Page, str]:
+    """The first screen where a person has something to do, and what; "game": it is over."""
+    states = {
+        "dialog.cover .take": "cover",
+        "dialog .next:not([disabled])": "round",
+        ".my-turn:not(:has(dialog))": "turn",
+    }
+    while True:
+        for page in pages:
+            for selector, state in states.items():
+                if page.locator(selector).count():
+                    return page, state
+        over = "dialog .scores ~ .actions .main:not(.next)"
+        if all(page.locator(over).count() for page in pages):
+            return pages[0], "game"
+        pages[0].wait_for_timeout(20)
+
+
+def sit_down_at_server(page: Page, server: Server, rules: str, bot: str, people: int = 1) -> None:
     """A table for ten rounds by the first screen."""
     page.goto(server.address)
     page.get_by_label("Where").select_option("server")
     page.locator("fieldset select").first.select_option(rules)
-    for seat in page.locator(".field.seat select").all()[1:]:
-        seat.select_option(bot)
+    for number, seat in enumerate(page.locator(".field.seat select").all()):
+        seat.select_option("human" if number < people else bot)
     page.get_by_label("Length").select_option("10")
     page.get_by_label("Pace").fill("2000")
     page.get_by_role("button", name="Play now").click()
@@ -816,9 +927,6 @@ def a_higher_pair() -> tuple[int, int, str]:
     raise AssertionError("no such deal")
 
 
-WINDOWS = ((360, 640), (390, 844), (621, 640), (844, 390), (1366, 625), (1440, 900), (2560, 1440))
-
-
 def test_the_hand_is_whole_in_every_window(new_page: NewPage, host: str) -> None:
     """At a table, before a play that nothing beats (two lines of status), and in a puzzle."""
     page = new_page()
@@ -827,12 +935,8 @@ def test_the_hand_is_whole_in_every_window(new_page: NewPage, host: str) -> None
         page.goto("about:blank")
         page.goto(f"{host}#{address}")
         wait(page)
-        for width, height in WINDOWS:
-            page.set_viewport_size({"width": width, "height": height})
-            box = page.locator(".hand").bounding_box()
-            assert box
-            assert box["y"] + box["height"] <= height, (address, width, height)
-            assert sideways(page) <= 0
+        for size in WINDOWS:
+            check_hand(page, size)
 
 
 def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
@@ -1505,14 +1609,6 @@ def create(page: Page, server: Server, people: int) -> None:
     page.wait_for_selector(".hand")
 
 
-def invite(page: Page, server: Server) -> None:
-    """A table on the server with links for others, in any language."""
-    page.goto(server.address)
-    page.locator(".where select").select_option("server")
-    page.locator(".seat select").nth(1).select_option("human")
-    page.locator(".start").click()
-
-
 def move(page: Page) -> None:
     """Some legal move on the server's table, found by its hints or by a pass."""
     turn = turn_of(page)
@@ -1552,6 +1648,10 @@ def test_two_people_on_two_screens(new_page: NewPage, server: Server) -> None:
     create(first, server, 2)
     link = first.locator(".invite a").first.get_attribute("href")
     assert link
+    first.locator(".invite .main").click()
+    first.locator(".to-invite").click()  # they can be opened again
+    expect(first.locator(".invite a").first).to_have_attribute("href", link)
+    first.locator(".invite .main").click()
     second.goto(link)
     second.wait_for_selector(".hand")
     for _ in range(6):
@@ -1913,81 +2013,87 @@ def test_a_second_visit_needs_no_network(new_page: NewPage) -> None:
         page.wait_for_selector(shown)
 
 
-AXE_DAILY = [
-    (360, 640, "light", "en-US"),
-    (1280, 800, "dark", "vi-VN"),
-]
-AXE_ALL = itertools.product(
-    [(360, 640), (390, 844), (740, 360), (768, 1024), (1280, 800), (1440, 900)],
-    ["light", "dark"],
-    ["en-US", "vi-VN"],
-)
-AXE_SCREENS = [
-    pytest.param(
-        *size, scheme, locale, marks=[] if (*size, scheme, locale) in AXE_DAILY else [pytest.mark.nightly]
-    )
-    for size, scheme, locale in AXE_ALL
-]
+# What is looked at on each screen: a window, and how the page is drawn in it.
+LOOKS: dict[str, tuple[int, int, dict[str, Any]]] = {
+    "light": (1280, 800, {"color_scheme": "light"}),
+    "dark": (1280, 800, {"color_scheme": "dark"}),
+    "forced colours": (1280, 800, {"color_scheme": "dark", "forced_colors": "active"}),
+    "200 %": (640, 400, {"color_scheme": "light"}),
+    "phone": (390, 844, {"color_scheme": "light"}),
+    "phone, dark": (360, 640, {"color_scheme": "dark"}),
+    "phone on its side": (844, 390, {"color_scheme": "light"}),
+}
+OF_A_DAY = ("more", "table", "hint", "round_over_of_game", "puzzle", "explorer_error")
+RUN_AXE = """axe.run(document, {resultTypes: ['violations']}).then(({ violations }) =>
+    violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target).slice(0, 3)]))"""
+
+
+def all_screens(page: Page, host: str, stack: ExitStack) -> dict[str, Callable[[], None]]:
+    """Every screen of the page by its name; `make_table_pictures` draws the same ones."""
+    pictures = pytest.importorskip("tools.docs.make_table_pictures", reason="this clone has no tools")
+    server = stack.enter_context(pictures.LocalServer())
+    closed = stack.enter_context(pictures.LocalServer("--host", "127.0.0.1"))
+    screens = pictures.Screens(page, host, server, closed)
+    return {name: getattr(screens, name) for name in pictures.names_of_screens()}
+
+
+def faults(page: Page, looks: Sequence[str]) -> list[Any]:
+    """What axe finds on the screen that is shown, and where the page is wider than its window."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[Any] = []
+    for look in looks:
+        width, height, media = LOOKS[look]
+        page.emulate_media(**{"forced_colors": "none", "reduced_motion": "reduce", **media})
+        page.set_viewport_size({"width": width, "height": height})
+        found += [(look, *one) for one in page.evaluate(RUN_AXE)]
+        found += [(look, "too wide", sideways(page))] if sideways(page) > 0 else []
+    return found
 
 
 @needs_axe
-@pytest.mark.parametrize(("width", "height", "scheme", "locale"), AXE_SCREENS)
-def test_axe_finds_nothing(
-    width: int, height: int, scheme: str, locale: str, new_page: NewPage, host: str, server: Server
-) -> None:
-    page = new_page(width, height, color_scheme=scheme, reduced_motion="reduce", locale=locale)
-    record = a_record().replace(" ", "%20")
-
-    def result() -> None:
-        sit_down(page, host, 5, seats=("heuristic",) * 4)
-        page.wait_for_selector("dialog .scores")
-
-    def explorer() -> None:
-        page.goto("about:blank")
-        page.goto(f"{host}#record={record}&move=6")
-        page.wait_for_selector("td.expected.best")
-
-    screens: dict[str, Callable[[], object]] = {
-        "first screen": lambda: (page.goto(host), page.wait_for_selector(".start:not([disabled])")),
-        "settings": lambda: page.get_by_role("button", name=re.compile("Settings|Cài đặt")).click(),
-        "watching": lambda: (
-            sit_down(page, host, 5, seats=("heuristic",) * 4, pause=2000),
-            page.wait_for_selector(".watching .main"),
-        ),
-        "seven": lambda: (
-            sit_down(page, host, 5, rules="thirteens", seats=("human", *["trickster"] * 6)),
-            wait(page),
-        ),
-        "table": lambda: (sit_down(page, host, deal_where(lambda s, m: True)[0]), wait(page)),
-        "selected": lambda: page.locator(".hand .hold").nth(4).click(),
-        "hint": lambda: (page.keyboard.press("h"), page.wait_for_selector(".hints li")),
-        "result": result,
-        "explorer": explorer,
-        "rules": lambda: (
-            sit_down(page, host, 7, rules="south"),
-            page.locator(".tools .rules").click(),
-            page.wait_for_selector(".rule-list li"),
-        ),
-        "lesson": lambda: (page.goto(f"{host}#lesson"), page.wait_for_selector(".my-turn .coach")),
-        "puzzle": lambda: (page.goto(f"{host}#puzzle=3"), page.wait_for_selector(".my-turn .known")),
-        "games": lambda: (page.goto(f"{host}#games"), page.wait_for_selector(".game-list li")),
-        "challenge": lambda: (page.goto(f"{host}#challenge=3"), page.wait_for_selector(".coach")),
-        "chop": lambda: (
-            sit_down(page, host, 0, **CHOP),
-            wait(page),
-            play_cards(page, "4s 4c 5d 5h 6s 6d"),
-            page.wait_for_selector(".chop"),
-        ),
-        "invitation": lambda: (invite(page, server), page.wait_for_selector(".invite .qr")),
-    }
-    for name, show in screens.items():
-        show()
-        assert sideways(page) <= 0, name
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
-        text = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in found]
-        assert text == [], f"{name}, {scheme}, {width}, {locale}"
+@pytest.mark.parametrize("locale", ["en-US", "vi-VN"])
+def test_axe_finds_nothing(locale: str, new_page: NewPage, host: str) -> None:
+    """A selection of screens: one language sees them in light windows, the other in dark ones."""
+    looks = ("light", "200 %") if locale == "vi-VN" else ("dark", "phone")
+    page = new_page(locale=locale, reduced_motion="reduce")
+    with ExitStack() as stack:
+        screens = all_screens(page, host, stack)
+        for name in OF_A_DAY:
+            screens[name]()
+            assert faults(page, looks) == [], name
     page.goto("about:blank")
+
+
+@needs_axe
+@pytest.mark.nightly
+@pytest.mark.parametrize("locale", ["en-US", "vi-VN"])
+def test_axe_finds_nothing_on_any_screen(locale: str, new_page: NewPage, host: str, tmp_path: Path) -> None:
+    """Every screen in every look; what is drawn is looked at in Firefox, too."""
+    page = new_page(locale=locale, reduced_motion="reduce")
+    found: dict[str, list[Any]] = {}
+    with ExitStack() as stack:
+        for name, show in all_screens(page, host, stack).items():
+            page.emulate_media(forced_colors="none", color_scheme="light")
+            page.set_viewport_size({"width": 1280, "height": 800})
+            show()
+            drawn = re.sub(r"<script.*?</script>", "", page.content(), flags=re.DOTALL)
+            (tmp_path / f"{name}.html").write_text(drawn, encoding="utf-8")
+            if problems := faults(page, tuple(LOOKS)):
+                found[name] = problems
+        page.goto("about:blank")
+    assert not found, json.dumps(found)
+    if not FIREFOX:
+        return
+    (tmp_path / "style.css").write_bytes((STATIC / "style.css").read_bytes())
+    names = sorted(path.name for path in tmp_path.glob("*.html"))
+    with static_host(tmp_path) as address:
+        program = Path(__file__).with_name("axe_firefox.mjs")
+        command = ["node", str(program), str(MODULES), str(FIREFOX), address, str(AXE), *names]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
+    assert run.returncode == 0, run.stderr
+    answer = json.loads(run.stdout)
+    assert answer["looked"] == 4 * len(names)  # light, dark, forced colours, 200 %
+    assert answer["found"] == []
 
 
 # Notes the time since the navigation began when a game can be started and when the hand is dealt.
@@ -2023,6 +2129,60 @@ def test_the_page_is_ready_soon(browser: Browser, host: str, tmp_path: Path) -> 
     ready, dealt = np.median(times, axis=0).tolist()
     print(f"cold: a game can be started after {ready:.0f} ms, is dealt after {dealt:.0f} ms (medians of 5)")
     assert dealt <= 1500
+
+
+SLOWER = 4  # a phone's processor
+
+
+@pytest.mark.nightly
+def test_no_task_is_long_while_cards_fly(new_page: NewPage, browser: Browser, host: str) -> None:
+    """The longest task of the page's thread, in its own processor time, in the tenth round of an evening.
+
+    The processor is not slowed for it: on a machine with other work that would measure the other work.
+    No selector is looked up meanwhile: that is a task of the page, too.
+    """
+    page = new_page(390, 844, pause=350, has_touch=True, is_mobile=True, device_scale_factor=2)
+    game, rounds = Game("cardgames", 131, num_rounds=10), []
+    while len(game.records) < 9:
+        before = len(game.records)
+        start = {"round": before, "leader": game.round.leader, "scores": list(game.scores), "plays": []}
+        while len(game.records) == before:
+            play = game.round.legal_plays()[-1]
+            start["plays"].append({"action": play.action, "cards": format_cards(play.cards)})
+            game.play(play)
+        rounds.append(start)
+    sit_down(page, host, 131, whole_game=True, num_rounds=10, pause=350, before=rounds)
+    page.wait_for_selector(".my-turn")
+    touch, tracer = page.context.new_cdp_session(page), browser.new_browser_cdp_session()
+    events: list[dict[str, Any]] = []
+    ended: list[object] = []
+    tracer.on("Tracing.dataCollected", lambda data: events.extend(data["value"]))
+    tracer.on("Tracing.tracingComplete", lambda event: ended.append(event))
+    tracer.send("Tracing.start", {"categories": "toplevel", "transferMode": "ReportEvents"})
+    for _ in range(6):
+        page.wait_for_timeout(2500)
+        can_pass = page.locator(".controls .pass:not([disabled])").count()
+        for selector in [".controls .pass"] if can_pass else [".hand .hold", ".controls .play"]:
+            box = page.locator(selector).first.bounding_box()
+            assert box
+            page.wait_for_timeout(300)
+            point = {"x": box["x"] + 12, "y": box["y"] + box["height"] / 2}
+            touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+            touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            page.wait_for_timeout(600)
+    tracer.send("Tracing.end")
+    until(page, lambda: bool(ended))
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    tasks = [
+        event.get("tdur", 0) / 1000
+        for event in events
+        if event["name"].endswith("RunTask") and names.get((event["pid"], event["tid"])) == "CrRendererMain"
+    ]
+    longest = SLOWER * max(tasks)
+    print(
+        f"{len(tasks)} tasks; the longest has {longest:.0f} ms on a processor that is {SLOWER} times slower"
+    )
+    assert longest <= 50
 
 
 @needs_page_sources
