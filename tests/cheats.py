@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.needs import FOLDERS
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import card_check
 from tienlen_env.engine.batch import Batch
 
 FULL = (1 << 52) - 1
@@ -48,7 +48,7 @@ def wrong_cards(batch: Batch, action: int) -> list[int]:
     played = sum(row[columns.played + seat] for seat in range(batch.num_players))
     own = int(batch.game.kernels.action_cards(hand, fields, action))
     found = {make(own, hand, other_hand(row, batch), played) for make in CARDS.values() if hand}
-    is_refused = per_game(batch.game).is_refused_with
+    is_refused = card_check(batch.game)
     return [cards for cards in found if is_refused(row, spec.tolist(), fields.tolist(), action, cards)]
 
 

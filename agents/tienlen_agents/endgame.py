@@ -56,7 +56,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_index
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
-from tienlen_env.games.common.arrays import ActionFields, BoolArray, IntArray, Rewards, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, BoolArray, FloatArray, IntArray, Row, Spec
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
@@ -100,7 +100,7 @@ class EndgameMemory(NamedTuple):
     order: Any
     ends: Any
     table: Any
-    rewards: Rewards
+    rewards: FloatArray
     generation: Any
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import card_check
 from tienlen_env.engine.checks import as_index, as_integers
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common import spec as S
@@ -134,7 +134,7 @@ class Variant:
             cards: any number.
         """
         state, (spec, actions) = row.tolist(), self._numbers
-        if not per_game(self.game).is_refused_with(state, spec, actions, action, cards):
+        if not card_check(self.game)(state, spec, actions, action, cards):
             return None
         table = self.action_table
         if not 0 <= action < table.num_actions:

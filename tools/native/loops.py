@@ -14,7 +14,8 @@ from tienlen_agents.rule_based import bodies
 from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.rule_based.trickster import TricksterAgent
-from tienlen_agents.search.context import search_loops, setup_of
+from tienlen_agents.search.context import setup_of
+from tienlen_agents.search.loops import search_loops
 from tienlen_env.engine.backends import compiled_loops, jit
 from tienlen_env.engine.backends.sources import name_of
 from tienlen_env.extras import is_installed

@@ -10,6 +10,7 @@ import numpy as np
 from tienlen_env.games.common.arrays import ActionFields, AnyArray, IntArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.spec import NUM_ACTIONS, NUM_PLAYERS, REWARD, ROW_SIZE
+from tienlen_env.games.common.specialise import GIVEN
 
 
 class RolloutGame(NamedTuple):
@@ -62,42 +63,35 @@ def new_rollout(policy: AnyArray, spec: IntArray, actions: IntArray) -> Rollout:
     return Rollout(policy, spec, actions, row, ids, cards, rewards)
 
 
-def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
-    """The functions ``(apply_to, play_out, rollout)`` of a game; compiled loops call them."""
-    play, choose, turn, place, plays_on, late_reward = game
+rollout_game: RolloutGame = GIVEN
 
-    def apply_to(
-        source: Row,
-        row: Row,
-        num_columns: int,
-        spec: Spec,
-        actions: ActionFields,
-        action: int,
-        cards: int,
-        rewards: AnyArray,
-    ) -> None:
-        """Write to `row` the state after an action in the state `source`; the legal actions are not updated.
 
-        Only the first `num_columns` columns are copied. `rewards` (P,) gets the rewards of the action.
-        """
-        for column in range(num_columns):
-            row[column] = source[column]
-        for player in range(rewards.shape[0]):
-            rewards[player] = 0
-        play(row, spec, actions, action, cards, rewards)
+def apply_to(
+    source: Row, row: Row, num_columns: int, spec: Spec, actions: ActionFields, action: int, cards: int,
+    rewards: AnyArray,
+) -> None:  # fmt: skip
+    """Write to `row` the state after an action in the state `source`; the legal actions are not updated.
 
-    @noinline
-    def play_out(line: Rollout, seat: int) -> None:
-        """Play ``line.row`` on until `seat` has all its rewards, which are added to ``line.rewards``."""
-        row = line.row
-        to_the_end = plays_on or line.spec[REWARD] == late_reward
-        while row[turn] >= 0 and (to_the_end or row[place + seat] < 0):
-            index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
-            play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
+    Only the first `num_columns` columns are copied. `rewards` (P,) gets the rewards of the action.
+    """
+    for column in range(num_columns):
+        row[column] = source[column]
+    for player in range(rewards.shape[0]):
+        rewards[player] = 0
+    rollout_game.play(row, spec, actions, action, cards, rewards)
 
-    def rollout(line: Rollout, source: Row, num_columns: int, action: int, cards: int, seat: int) -> None:
-        """Play an action in the state `source`, and then on by the policy until `seat` has its place."""
-        apply_to(source, line.row, num_columns, line.spec, line.actions, action, cards, line.rewards)
-        play_out(line, seat)
 
-    return apply_to, play_out, rollout
+@noinline
+def play_out(line: Rollout, seat: int) -> None:
+    """Play ``line.row`` on until `seat` has all its rewards, which are added to ``line.rewards``."""
+    row = line.row
+    to_the_end = rollout_game.plays_on or line.spec[REWARD] == rollout_game.late_reward
+    while row[rollout_game.turn] >= 0 and (to_the_end or row[rollout_game.place + seat] < 0):
+        index = rollout_game.choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
+        rollout_game.play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
+
+
+def rollout(line: Rollout, source: Row, num_columns: int, action: int, cards: int, seat: int) -> None:
+    """Play an action in the state `source`, and then on by the policy until `seat` has its place."""
+    apply_to(source, line.row, num_columns, line.spec, line.actions, action, cards, line.rewards)
+    play_out(line, seat)

@@ -12,15 +12,15 @@ otherwise be random ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tienlen_agents.rule_based.rollout import Rollout
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
 from tienlen_agents.search.interface import SearchGame
 from tienlen_agents.search.randomness import draw_below
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.arrays import FloatArray, IntArray, Row
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.specialise import GIVEN
 
 # Columns of a node.
 ACTION: Final = 0
@@ -34,6 +34,9 @@ NODE_FIELDS: Final = 7
 
 WIDEN: Final = 12
 MAX_PATH: Final = 256
+
+search_game: SearchGame = GIVEN
+rollout_game: RolloutGame = GIVEN
 
 
 class Tree(NamedTuple):
@@ -103,52 +106,45 @@ def nth_new(nodes: IntArray, parent: int, ids: Row, end: int, n: int) -> int:
     return index
 
 
-def make_iterate(game: SearchGame) -> Callable[..., None]:
-    """The function that makes one iteration, for a game."""
-    update_legal, list_legal = game.update_legal, game.list_legal
-    play, choose, turn, *_ = game.rollout
-
-    @noinline
-    def iterate(tree: Tree, line: Rollout, stream: Row, explore: float) -> None:
-        """Descend from the decision in ``line.row``, in one world; add a node, play out, back up."""
-        nodes, totals, path = tree.nodes, tree.totals, tree.path
-        row, spec, actions, ids, cards = line.row, line.spec, line.actions, line.ids, line.cards
-        node, depth, is_inside = 0, 0, True
-        while row[turn] >= 0:
-            if is_inside and depth < MAX_PATH:
-                update_legal(row, spec, actions)
-                end = list_legal(row, spec, actions, ids, cards, 0)
-                index = select(nodes, totals, node, ids, end, explore)
-                num_new = end - (0 if index < 0 else num_known(nodes, node, ids, end))
-                is_wide = node != 0 and nodes[node, NUM_CHILDREN] * WIDEN > nodes[node, VISITS]
-                if num_new > 0 and (index < 0 or not is_wide) and tree.size[0] < nodes.shape[0]:
-                    if node != 0 and nodes[node, NUM_CHILDREN] == 0:
-                        index = choose(line.policy, spec, actions, row, ids, cards)
-                    else:
-                        index = nth_new(nodes, node, ids, end, draw_below(stream, num_new))
-                    child = tree.size[0]
-                    add_child(nodes, node, child, ids[index], row[turn])
-                    nodes[child, AVAILABLE] = 1
-                    totals[child] = 0.0
-                    tree.size[0] += 1
-                    node, is_inside = child, False
-                elif index < 0:
-                    index, is_inside = choose(line.policy, spec, actions, row, ids, cards), False
-                    node = -1
+@noinline
+def iterate(tree: Tree, line: Rollout, stream: Row, explore: float) -> None:
+    """Descend from the decision in ``line.row``, in one world; add a node, play out, back up."""
+    nodes, totals, path = tree.nodes, tree.totals, tree.path
+    row, spec, actions, ids, cards = line.row, line.spec, line.actions, line.ids, line.cards
+    node, depth, is_inside = 0, 0, True
+    while row[rollout_game.turn] >= 0:
+        if is_inside and depth < MAX_PATH:
+            search_game.update_legal(row, spec, actions)
+            end = search_game.list_legal(row, spec, actions, ids, cards, 0)
+            index = select(nodes, totals, node, ids, end, explore)
+            num_new = end - (0 if index < 0 else num_known(nodes, node, ids, end))
+            is_wide = node != 0 and nodes[node, NUM_CHILDREN] * WIDEN > nodes[node, VISITS]
+            if num_new > 0 and (index < 0 or not is_wide) and tree.size[0] < nodes.shape[0]:
+                if node != 0 and nodes[node, NUM_CHILDREN] == 0:
+                    index = rollout_game.choose(line.policy, spec, actions, row, ids, cards)
                 else:
-                    node = find_child(nodes, node, ids[index])
-                if node >= 0:
-                    path[depth] = node
-                    depth += 1
+                    index = nth_new(nodes, node, ids, end, draw_below(stream, num_new))
+                child = tree.size[0]
+                add_child(nodes, node, child, ids[index], row[rollout_game.turn])
+                nodes[child, AVAILABLE] = 1
+                totals[child] = 0.0
+                tree.size[0] += 1
+                node, is_inside = child, False
+            elif index < 0:
+                index, is_inside = rollout_game.choose(line.policy, spec, actions, row, ids, cards), False
+                node = -1
             else:
-                index = choose(line.policy, spec, actions, row, ids, cards)
-            play(row, spec, actions, ids[index], cards[index], line.rewards)
-        nodes[0, VISITS] += 1
-        for i in range(depth):
-            nodes[path[i], VISITS] += 1
-            totals[path[i]] += line.rewards[nodes[path[i], MOVER]]
-
-    return iterate
+                node = find_child(nodes, node, ids[index])
+            if node >= 0:
+                path[depth] = node
+                depth += 1
+        else:
+            index = rollout_game.choose(line.policy, spec, actions, row, ids, cards)
+        rollout_game.play(row, spec, actions, ids[index], cards[index], line.rewards)
+    nodes[0, VISITS] += 1
+    for i in range(depth):
+        nodes[path[i], VISITS] += 1
+        totals[path[i]] += line.rewards[nodes[path[i], MOVER]]
 
 
 @noinline

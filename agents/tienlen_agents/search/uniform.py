@@ -14,10 +14,12 @@ import numpy as np
 from tienlen_agents.rule_based.rollout import RolloutGame, new_rollout
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, draw_below, random_word, set_seed
+from tienlen_env.engine.backends.per_game import columns, kernels, legal
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ActionFields, ByteArray, IntArray, Row, Spec
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.spec import ROW_SIZE
+from tienlen_env.games.common.specialise import GIVEN, specialise
 from tienlen_env.games.registry import game_of
 
 
@@ -43,54 +45,66 @@ class UniformMemory(NamedTuple):
     observation: ByteArray
 
 
+resample_hidden: Callable[[Row, Spec, int, int], None] = GIVEN
+has_baseline: bool = GIVEN
+
+
+def choose(policy: Row, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row) -> int:
+    """The choice in a game without a baseline: a random one."""
+    kernels.update_legal(row, spec, actions)
+    return draw_below(policy, legal.list_legal(row, spec, actions, ids, cards, 0))
+
+
+def default_action(decision: Decision, workspace: Workspace, memory: UniformMemory) -> int:
+    """The index of the baseline's choice; -1 without a baseline."""
+    if not has_baseline:
+        return -1
+    line = workspace.line
+    for column in range(line.row.shape[0]):
+        line.row[column] = decision.row[column]
+    index = choose(line.policy, line.spec, line.actions, line.row, line.ids, line.cards)
+    for i in range(decision.actions.shape[0]):
+        if decision.actions[i] == line.ids[index]:
+            return i
+    return -1
+
+
+def solve(decision: Decision, workspace: Workspace, memory: UniformMemory, default: int) -> int:
+    """No position is known to be solved."""
+    return -1
+
+
+def begin(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> float:
+    """Seed the stream by what the seat to act sees."""
+    line, state = workspace.line, options.seed
+    seat = decision.row[columns.turn]
+    kernels.observe(decision.row, line.spec, line.actions, seat, memory.observation, 0)
+    for i in range(memory.observation.shape[0]):
+        state = absorb(state, memory.observation[i])
+    set_seed(workspace.stream, state)
+    return 1.0
+
+
+def draw(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> None:
+    """The next world is a key."""
+    workspace.world[0] = random_word(workspace.stream)
+
+
+def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
+    """Sample the hidden cards from the key."""
+    resample_hidden(row, spec, seat, world[0])
+
+
 @cache
-def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: bool) -> SearchGame:
+def _search_game(game: AnyGame, baseline: Callable[..., int] | None, plays_on: bool) -> SearchGame:
     """The functions of the search for a game."""
     kernels, columns = game.kernels, game.columns
-    resample_hidden, observe, update_legal = kernels.resample_hidden, kernels.observe, kernels.update_legal
-    list_legal, turn = kernels.legal.list_legal, columns.turn
-    has_baseline = choose is not None
-    assert resample_hidden is not None  # which `setup` checks
-
-    def choose_randomly(
-        policy: Row, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row
-    ) -> int:
-        update_legal(row, spec, actions)
-        return draw_below(policy, list_legal(row, spec, actions, ids, cards, 0))
-
-    policy = choose or choose_randomly
-
-    def default_action(decision: Decision, workspace: Workspace, memory: UniformMemory) -> int:
-        if not has_baseline:
-            return -1
-        line = workspace.line
-        for column in range(line.row.shape[0]):
-            line.row[column] = decision.row[column]
-        index = policy(line.policy, line.spec, line.actions, line.row, line.ids, line.cards)
-        for i in range(decision.actions.shape[0]):
-            if decision.actions[i] == line.ids[index]:
-                return i
-        return -1
-
-    def solve(decision: Decision, workspace: Workspace, memory: UniformMemory, default: int) -> int:
-        return -1
-
-    def begin(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> float:
-        line, state = workspace.line, options.seed
-        observe(decision.row, line.spec, line.actions, decision.row[turn], memory.observation, 0)
-        for i in range(memory.observation.shape[0]):
-            state = absorb(state, memory.observation[i])
-        set_seed(workspace.stream, state)
-        return 1.0
-
-    def draw(decision: Decision, options: Options, workspace: Workspace, memory: UniformMemory) -> None:
-        workspace.world[0] = random_word(workspace.stream)
-
-    def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
-        resample_hidden(row, spec, seat, world[0])
-
+    given: dict[str, object] = {"kernels": kernels, "legal": kernels.legal, "columns": columns}
+    given |= {"resample_hidden": kernels.resample_hidden, "has_baseline": baseline is not None}
+    policy = specialise(choose, **given) if baseline is None else baseline
+    functions = specialise((default_action, solve, begin, draw, fill), **given, choose=policy)
     rollout = RolloutGame(kernels.play, policy, columns.turn, columns.place, plays_on)
-    return SearchGame(rollout, update_legal, list_legal, default_action, solve, begin, draw, fill)
+    return SearchGame(rollout, kernels.update_legal, kernels.legal.list_legal, *functions)
 
 
 def setup(

@@ -221,7 +221,7 @@ class Env:
             in_place: the first argument is the first result.
         """
         spec, actions = self._variant.spec, self._variant.actions
-        loop = state_loops(self._variant.game)[name]
+        loop = getattr(state_loops(self._variant.game), name)
         number = _shared(loop) if WAY == "ffi" else None
         if number is not None:
             call = jax.ffi.ffi_call(

@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tienlen_env.engine.backends import jit
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import advance, columns, kernels, legal, parts_of
 from tienlen_env.games.common.arrays import ActionFields, FloatArray, IntArray, Spec
 from tienlen_env.games.common.bits import shift_right
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.specialise import each, specialise
 
 # Counters of a `ExpandedNodes`.
 NODES, SLOTS, ENDS, LEAVES = range(4)
@@ -316,55 +317,137 @@ def write_child(
     return True
 
 
-@cache
-def edges_loop(game: AnyGame) -> Callable[[Deals, Level, int, Scratch], int]:
-    """The loop over the legal actions of all hands at a node."""
-    update_legal, list_legal = game.kernels.update_legal, game.kernels.legal.list_legal
-    TURN, HAND, PLAYED = game.columns.turn, game.columns.hand, game.columns.played
+@noinline
+def list_edges(deals: Deals, level: Level, node: int, scratch: Scratch) -> int:
+    """Sort the legal actions of all hands at a node by child; the number of children, or -1: too many."""
+    row, num_seats = scratch.row, deals.num_seats[0]
+    for column in range(row.shape[0]):
+        row[column] = level.rows[node, column]
+    actor = row[columns.turn]
+    num_children, num_edges, is_full = 0, 0, False
+    first = level.starts[node * num_seats + actor]
+    for slot in range(first, level.starts[node * num_seats + actor + 1]):
+        row[columns.hand + actor] = deals.hands[level.ids[slot]] & ~row[columns.played + actor]
+        kernels.update_legal(row, deals.spec, deals.actions)
+        end = legal.list_legal(row, deals.spec, deals.actions, scratch.ids, scratch.cards, 0)
+        for i in range(end):
+            if num_children == MAX_CHILDREN or num_edges == scratch.edge_slot.shape[0]:
+                is_full = True
+                break
+            child = index_of(scratch, num_children, scratch.ids[i], scratch.cards[i])
+            if child == num_children:
+                scratch.child_action[child] = scratch.ids[i]
+                scratch.child_cards[child] = scratch.cards[i]
+                scratch.head[child] = num_edges
+                scratch.size[child] = 0
+                num_children += 1
+            else:
+                scratch.edge_next[scratch.tail[child]] = num_edges
+            scratch.tail[child] = num_edges
+            scratch.size[child] += 1
+            scratch.edge_slot[num_edges] = slot
+            num_edges += 1
+    for child in range(num_children):
+        scratch.table[scratch.used[child]] = -1
+    return -1 if is_full else num_children
 
-    @noinline
-    def list_edges(deals: Deals, level: Level, node: int, scratch: Scratch) -> int:
-        """Sort the legal actions of all hands at a node by child; the number of children, or -1: too many."""
-        row, num_seats = scratch.row, deals.num_seats[0]
-        for column in range(row.shape[0]):
-            row[column] = level.rows[node, column]
-        actor = row[TURN]
-        num_children, num_edges, is_full = 0, 0, False
-        first = level.starts[node * num_seats + actor]
-        for slot in range(first, level.starts[node * num_seats + actor + 1]):
-            row[HAND + actor] = deals.hands[level.ids[slot]] & ~row[PLAYED + actor]
-            update_legal(row, deals.spec, deals.actions)
-            end = list_legal(row, deals.spec, deals.actions, scratch.ids, scratch.cards, 0)
-            for i in range(end):
-                if num_children == MAX_CHILDREN or num_edges == scratch.edge_slot.shape[0]:
-                    is_full = True
-                    break
-                child = index_of(scratch, num_children, scratch.ids[i], scratch.cards[i])
-                if child == num_children:
-                    scratch.child_action[child] = scratch.ids[i]
-                    scratch.child_cards[child] = scratch.cards[i]
-                    scratch.head[child] = num_edges
-                    scratch.size[child] = 0
-                    num_children += 1
-                else:
-                    scratch.edge_next[scratch.tail[child]] = num_edges
-                scratch.tail[child] = num_edges
-                scratch.size[child] += 1
-                scratch.edge_slot[num_edges] = slot
-                num_edges += 1
+
+def play_child(deals: Deals, level: Level, node: int, scratch: Scratch, child: int, hand: int) -> bool:
+    """Play a child's action from a hand in ``scratch.row``; whether the round is over."""
+    row = scratch.row
+    for column in range(row.shape[0]):
+        row[column] = level.rows[node, column]
+    actor = row[columns.turn]
+    row[columns.hand + actor] = deals.hands[hand] & ~row[columns.played + actor]
+    for seat in range(deals.num_seats[0]):
+        scratch.rewards[seat] = level.earned[node, seat]
+    action, cards = scratch.child_action[child], scratch.child_cards[child]
+    return advance(row, deals.spec, deals.actions, action, cards, scratch.rewards)
+
+
+@noinline
+def pay_of_deal(deals: Deals, level: Level, node: int, scratch: Scratch, child: int, hand: int) -> None:
+    """The rewards of the deal in ``scratch.chosen``, in which the actor has this hand."""
+    row, num_seats = scratch.exact, deals.num_seats[0]
+    for column in range(row.shape[0]):
+        row[column] = level.rows[node, column]
+    actor = row[columns.turn]
+    for seat in range(num_seats):
+        dealt = deals.hands[hand if seat == actor else scratch.chosen[seat]]
+        row[columns.hand + seat] = dealt & ~row[columns.played + seat]
+        scratch.rewards[seat] = level.earned[node, seat]
+    action, cards = scratch.child_action[child], scratch.child_cards[child]
+    advance(row, deals.spec, deals.actions, action, cards, scratch.rewards)
+
+
+@noinline
+def write_ends(
+    deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: ExpandedNodes
+) -> bool:
+    """Write an action that ends the round, once for each hand; False: no room."""
+    num_seats, counts = deals.num_seats[0], out.counts
+    edge = scratch.head[child]
+    scratch.within[0] = -1
+    for _ in range(scratch.size[child]):
+        if counts[ENDS] == out.end_slot.shape[0]:
+            return False
+        slot, e, first = scratch.edge_slot[edge], counts[ENDS], counts[LEAVES]
+        hand = level.ids[slot]
+        edge = scratch.edge_next[edge]
+        for seat in range(num_seats):
+            out.end_pay[e, seat] = scratch.rewards[seat]
+        found = find_others(deals, level, node, actor, hand, scratch, False)
+        while found:
+            leaf, k = counts[LEAVES], 0
+            if leaf == out.leaf_slots.shape[0]:
+                return False
+            for seat in range(num_seats):
+                if seat != actor:
+                    out.leaf_slots[leaf, k] = level.starts[node * num_seats + seat] + scratch.at[seat]
+                    k += 1
+            if out.leaf_pay.shape[0] > 0:
+                pay_of_deal(deals, level, node, scratch, child, hand)
+                for seat in range(num_seats):
+                    out.leaf_pay[leaf, seat] = scratch.rewards[seat]
+            counts[LEAVES] += 1
+            found = find_others(deals, level, node, actor, hand, scratch, True)
+        out.end_slot[e], out.end_node[e] = slot, node
+        out.end_action[e] = scratch.child_action[child]
+        out.end_leaves[e] = counts[LEAVES] - first
+        counts[ENDS] += 1
+    return True
+
+
+def expand(deals: Deals, level: Level, first: int, end: int, scratch: Scratch, out: ExpandedNodes) -> int:
+    """Write the children of nodes, until there is no more room.
+
+    Returns:
+        The first node that is left; -1 - node for a node with too many children.
+    """
+    counts = out.counts
+    for node in range(first, end):
+        num_nodes, num_slots, num_ends, num_leaves = counts[0], counts[1], counts[2], counts[3]
+        actor = level.rows[node, columns.turn]
+        num_children = list_edges(deals, level, node, scratch)
+        if num_children < 0:
+            return -1 - node
+        has_room = True
         for child in range(num_children):
-            scratch.table[scratch.used[child]] = -1
-        return -1 if is_full else num_children
-
-    return list_edges
+            hand = level.ids[scratch.edge_slot[scratch.head[child]]]
+            if play_child(deals, level, node, scratch, child, hand):
+                has_room = write_ends(deals, level, node, actor, scratch, child, out)
+            else:
+                has_room = write_child(deals, level, node, actor, scratch, child, out)
+            if not has_room:
+                break
+        if not has_room:
+            counts[0], counts[1], counts[2], counts[3] = num_nodes, num_slots, num_ends, num_leaves
+            return node
+    return end
 
 
 class ExpansionLoops(NamedTuple):
-    """Compiled loops over a game's kernels.
-
-    Attributes:
-        expand: see `expansion_loops`.
-    """
+    """Compiled loops over a game's kernels; see the functions of this module."""
 
     expand: Callable[[Deals, Level, int, int, Scratch, ExpandedNodes], int]
 
@@ -372,99 +455,4 @@ class ExpansionLoops(NamedTuple):
 @cache
 def expansion_loops(game: AnyGame) -> ExpansionLoops:
     """The loops over a game's kernels, compiled when first called."""
-    list_edges, advance = edges_loop(game), per_game(game).advance
-    columns = game.columns
-    TURN, HAND, PLAYED = columns.turn, columns.hand, columns.played
-
-    def play_child(deals: Deals, level: Level, node: int, scratch: Scratch, child: int, hand: int) -> bool:
-        """Play a child's action from a hand in ``scratch.row``; whether the round is over."""
-        row = scratch.row
-        for column in range(row.shape[0]):
-            row[column] = level.rows[node, column]
-        actor = row[TURN]
-        row[HAND + actor] = deals.hands[hand] & ~row[PLAYED + actor]
-        for seat in range(deals.num_seats[0]):
-            scratch.rewards[seat] = level.earned[node, seat]
-        action, cards = scratch.child_action[child], scratch.child_cards[child]
-        return advance(row, deals.spec, deals.actions, action, cards, scratch.rewards)
-
-    @noinline
-    def pay_of_deal(deals: Deals, level: Level, node: int, scratch: Scratch, child: int, hand: int) -> None:
-        """The rewards of the deal in ``scratch.chosen``, in which the actor has this hand."""
-        row, num_seats = scratch.exact, deals.num_seats[0]
-        for column in range(row.shape[0]):
-            row[column] = level.rows[node, column]
-        actor = row[TURN]
-        for seat in range(num_seats):
-            dealt = deals.hands[hand if seat == actor else scratch.chosen[seat]]
-            row[HAND + seat] = dealt & ~row[PLAYED + seat]
-            scratch.rewards[seat] = level.earned[node, seat]
-        action, cards = scratch.child_action[child], scratch.child_cards[child]
-        advance(row, deals.spec, deals.actions, action, cards, scratch.rewards)
-
-    @noinline
-    def write_ends(
-        deals: Deals, level: Level, node: int, actor: int, scratch: Scratch, child: int, out: ExpandedNodes
-    ) -> bool:
-        """Write an action that ends the round, once for each hand; False: no room."""
-        num_seats, counts = deals.num_seats[0], out.counts
-        edge = scratch.head[child]
-        scratch.within[0] = -1
-        for _ in range(scratch.size[child]):
-            if counts[ENDS] == out.end_slot.shape[0]:
-                return False
-            slot, e, first = scratch.edge_slot[edge], counts[ENDS], counts[LEAVES]
-            hand = level.ids[slot]
-            edge = scratch.edge_next[edge]
-            for seat in range(num_seats):
-                out.end_pay[e, seat] = scratch.rewards[seat]
-            found = find_others(deals, level, node, actor, hand, scratch, False)
-            while found:
-                leaf, k = counts[LEAVES], 0
-                if leaf == out.leaf_slots.shape[0]:
-                    return False
-                for seat in range(num_seats):
-                    if seat != actor:
-                        out.leaf_slots[leaf, k] = level.starts[node * num_seats + seat] + scratch.at[seat]
-                        k += 1
-                if out.leaf_pay.shape[0] > 0:
-                    pay_of_deal(deals, level, node, scratch, child, hand)
-                    for seat in range(num_seats):
-                        out.leaf_pay[leaf, seat] = scratch.rewards[seat]
-                counts[LEAVES] += 1
-                found = find_others(deals, level, node, actor, hand, scratch, True)
-            out.end_slot[e], out.end_node[e] = slot, node
-            out.end_action[e] = scratch.child_action[child]
-            out.end_leaves[e] = counts[LEAVES] - first
-            counts[ENDS] += 1
-        return True
-
-    @jit.loop
-    def expand(deals: Deals, level: Level, first: int, end: int, scratch: Scratch, out: ExpandedNodes) -> int:
-        """Write the children of nodes, until there is no more room.
-
-        Returns:
-            The first node that is left; -1 - node for a node with too many children.
-        """
-        counts = out.counts
-        for node in range(first, end):
-            num_nodes, num_slots, num_ends, num_leaves = counts[0], counts[1], counts[2], counts[3]
-            actor = level.rows[node, TURN]
-            num_children = list_edges(deals, level, node, scratch)
-            if num_children < 0:
-                return -1 - node
-            has_room = True
-            for child in range(num_children):
-                hand = level.ids[scratch.edge_slot[scratch.head[child]]]
-                if play_child(deals, level, node, scratch, child, hand):
-                    has_room = write_ends(deals, level, node, actor, scratch, child, out)
-                else:
-                    has_room = write_child(deals, level, node, actor, scratch, child, out)
-                if not has_room:
-                    break
-            if not has_room:
-                counts[0], counts[1], counts[2], counts[3] = num_nodes, num_slots, num_ends, num_leaves
-                return node
-        return end
-
-    return ExpansionLoops(expand)
+    return each(specialise(ExpansionLoops(expand), **parts_of(game)), jit.loop)

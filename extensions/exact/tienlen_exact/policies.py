@@ -31,12 +31,13 @@ from tienlen_env.engine.agent import (
     history_of,
 )
 from tienlen_env.engine.backends import jit
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import advance, columns, kernels, parts_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from tienlen_env.games.common.cards import format_cards
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.common.specialise import GIVEN, each, specialise
 from tienlen_exact import passes
 from tienlen_exact.expansion import Deals, Level, Scratch, find_others, new_scratch
 from tienlen_exact.small_tienlen import PolicyError
@@ -308,52 +309,52 @@ class _Loops(NamedTuple):
     fill: Callable[[Deals, Level, IntArray, IntArray, Scratch, IntArray], None]
 
 
+undealt: int = GIVEN  # column of the undealt cards, -1 for none
+
+
+def _replay(deals: Deals, above: IntArray, moves: Moves, out: IntArray, rewards: FloatArray) -> None:
+    """Write the rows of the next depth."""
+    for i in range(out.shape[0]):
+        row = out[i]
+        for column in range(row.shape[0]):
+            row[column] = above[moves.parent[i], column]
+        actor = row[columns.turn]
+        row[columns.hand + actor] = deals.hands[moves.hand[i]] & ~row[columns.played + actor]
+        advance(row, deals.spec, deals.actions, moves.action[i], moves.cards[i], rewards)
+
+
+def _fill(
+    deals: Deals, level: Level, nodes: IntArray, slots: IntArray, scratch: Scratch, out: IntArray
+) -> None:
+    """Write rows of information sets: nodes of a level, with a hand of the seat to act, by slot."""
+    num_seats = deals.num_seats[0]
+    for i in range(out.shape[0]):
+        row, node = out[i], nodes[i]
+        everything = 0
+        for column in range(row.shape[0]):
+            row[column] = level.rows[node, column]
+        actor, hand = row[columns.turn], level.ids[slots[i]]
+        if undealt >= 0:
+            everything = row[undealt]
+            for seat in range(num_seats):
+                everything |= row[columns.hand + seat]
+        find_others(deals, level, node, actor, hand, scratch, False)
+        for seat in range(num_seats):
+            dealt = deals.hands[hand if seat == actor else scratch.chosen[seat]]
+            everything |= dealt
+            row[columns.hand + seat] = dealt & ~row[columns.played + seat]
+        if undealt >= 0:
+            for seat in range(num_seats):
+                everything &= ~row[columns.played + seat] & ~row[columns.hand + seat]
+            row[undealt] = everything
+        kernels.update_legal(row, deals.spec, deals.actions)
+
+
 @cache
 def _loops(game: AnyGame) -> _Loops:
-    columns, kernels = game.columns, game.kernels
-    advance, update_legal = per_game(game).advance, kernels.update_legal
-    TURN, HAND, PLAYED = columns.turn, columns.hand, columns.played
-    UNDEALT = max((c for c in columns.hidden if c not in (columns.key, *range(HAND, HAND + 4))), default=-1)
-
-    @jit.loop
-    def replay(deals: Deals, above: IntArray, moves: Moves, out: IntArray, rewards: FloatArray) -> None:
-        """Write the rows of the next depth."""
-        for i in range(out.shape[0]):
-            row = out[i]
-            for column in range(row.shape[0]):
-                row[column] = above[moves.parent[i], column]
-            actor = row[TURN]
-            row[HAND + actor] = deals.hands[moves.hand[i]] & ~row[PLAYED + actor]
-            advance(row, deals.spec, deals.actions, moves.action[i], moves.cards[i], rewards)
-
-    @jit.loop
-    def fill(
-        deals: Deals, level: Level, nodes: IntArray, slots: IntArray, scratch: Scratch, out: IntArray
-    ) -> None:
-        """Write rows of information sets: nodes of a level, with a hand of the seat to act, by slot."""
-        num_seats = deals.num_seats[0]
-        for i in range(out.shape[0]):
-            row, node = out[i], nodes[i]
-            everything = 0
-            for column in range(row.shape[0]):
-                row[column] = level.rows[node, column]
-            actor, hand = row[TURN], level.ids[slots[i]]
-            if UNDEALT >= 0:
-                everything = row[UNDEALT]
-                for seat in range(num_seats):
-                    everything |= row[HAND + seat]
-            find_others(deals, level, node, actor, hand, scratch, False)
-            for seat in range(num_seats):
-                dealt = deals.hands[hand if seat == actor else scratch.chosen[seat]]
-                everything |= dealt
-                row[HAND + seat] = dealt & ~row[PLAYED + seat]
-            if UNDEALT >= 0:
-                for seat in range(num_seats):
-                    everything &= ~row[PLAYED + seat] & ~row[HAND + seat]
-                row[UNDEALT] = everything
-            update_legal(row, deals.spec, deals.actions)
-
-    return _Loops(replay, fill)
+    shown = (game.columns.key, *range(game.columns.hand, game.columns.hand + 4))
+    column = max((c for c in game.columns.hidden if c not in shown), default=-1)
+    return each(specialise(_Loops(_replay, _fill), **parts_of(game), undealt=column), jit.loop)
 
 
 def _levels(tree: PublicTree, history_length: int) -> Iterator[tuple[int, Level, Deals]]:

@@ -270,7 +270,7 @@ def test_listed_worlds_are_those_that_are_drawn() -> None:
         for decision in positions(preset, 40, seed=5):
             context.start(decision, options, -1)
             arguments = decision, options, context.workspace, context.memory
-            listed = int(context._loops.begin_evaluation(*arguments))
+            listed = int(context._loops.begin_estimate(*arguments))
             if not 1 < listed <= 100 or num_checked == 3:
                 continue
             worlds, logs = np.zeros((listed, len(context.workspace.world)), np.int64), np.zeros(listed)

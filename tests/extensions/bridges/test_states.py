@@ -41,17 +41,17 @@ class States:
         self.seen = self.mask, self.observation, self.turns
 
     def init(self, keys: Any) -> None:
-        self.run(self.loops["init"])(*self.tables, np.array(keys).reshape(-1, 1), self.rows, *self.seen)
+        self.run(self.loops.init)(*self.tables, np.array(keys).reshape(-1, 1), self.rows, *self.seen)
 
     def step(self, ids: Any) -> None:
         penalties = np.full(NUM_GAMES, -7, np.float32)
-        self.run(self.loops["step"])(
+        self.run(self.loops.step)(
             *self.tables, np.array(ids, np.int32), penalties, self.rows, self.rewards, self.dones, *self.seen
         )
 
     def sample(self, bits: Any) -> Any:
         out = np.zeros(NUM_GAMES, np.int32)
-        self.run(self.loops["sample"])(*self.tables, self.rows, np.array(bits, np.uint32), out)
+        self.run(self.loops.sample)(*self.tables, self.rows, np.array(bits, np.uint32), out)
         return out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import card_check
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids
@@ -48,7 +48,7 @@ def test_exactly_the_legal_sets_are_played(name: str) -> None:
     batch.reset(3)
     rng = np.random.default_rng(4)
     _, spec, actions = (array.tolist() for array in batch.kernel_arrays)
-    is_refused = per_game(batch.game).is_refused_with
+    is_refused = card_check(batch.game)
     num_checked = 0
     for step in range(40):
         for game in np.flatnonzero(batch.state.turn >= 0)[step % 7 :][:1]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cache
 from typing import Literal, get_args
 
@@ -17,6 +16,7 @@ from tienlen_env.engine.backends.python import Loops, loops_of, python_loops
 from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.common.specialise import each
 
 BackendName = Literal["native", "numba", "python"]
 MAX_THREADS = 256
@@ -51,7 +51,7 @@ def compiled_loops(game: AnyGame, threads: int = 1, is_native: bool = True) -> L
     can start new ones.
     """
     if threads == 1:
-        return Loops(*map(jit.loop if is_native else jit.compiled, vars(loops_of(game)).values()))
+        return each(loops_of(game), jit.loop if is_native else jit.compiled)
     loops = compiled_loops(game, is_native=is_native)
 
     def step(
@@ -77,7 +77,7 @@ def compiled_loops(game: AnyGame, threads: int = 1, is_native: bool = True) -> L
                     helper.result()
         return refused
 
-    return replace(loops, step=step)
+    return loops._replace(step=step)
 
 
 @cache

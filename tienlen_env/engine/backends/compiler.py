@@ -7,6 +7,7 @@ same loops: one compiles, the others wait and load what it wrote.
 
 from __future__ import annotations
 
+import dis
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -120,8 +121,8 @@ def register_part(function: FunctionType, target: str, **options: Any) -> None:
 
 
 def _calls_itself(function: FunctionType) -> bool:
-    name = function.__name__
-    return name in function.__code__.co_names and function.__globals__.get(name) is function
+    loads = (step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL")
+    return any(function.__globals__.get(name) is function for name in loads)
 
 
 def _register_recursive(function: FunctionType) -> None:

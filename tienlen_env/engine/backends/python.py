@@ -7,14 +7,25 @@ Python's numbers in place of arrays, which is slow and simple; every other execu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache, wraps
 from inspect import signature
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_env.engine.backends.per_game import REFUSED, Turn, per_game
+from tienlen_env.engine.backends.per_game import (
+    REFUSED,
+    Turn,
+    advance,
+    begin as begin_game,
+    columns,
+    is_refused,
+    is_refused_with,
+    kernels,
+    legal,
+    parts_of,
+    play_alone,
+)
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import (
     AnyArray,
@@ -28,271 +39,277 @@ from tienlen_env.games.common.arrays import (
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline, prefetch
+from tienlen_env.games.common.specialise import each, specialise
 
 # A processor loads short rows in time by itself. Long rows have columns that a step seldom reads, and there
 # it waits for memory: so a step loads the first columns of the next game's row, which most steps read. Their
 # number is constant, so that compiled code has no loop.
 PREFETCHED: Final = 64
+OVER: Final = int(Turn.OVER)
+ASKED: Final = int(Turn.ASKED)
 
 
-@dataclass(frozen=True)
-class Loops:
-    """An executor: loops over games that call the game's kernels.
+class Loops(NamedTuple):
+    """An executor: loops over games that call the game's kernels. This module has each, for any game.
 
     Every loop takes the rows of a batch, its `KernelTables`, and arguments that `Batch` has checked: indices
     in range, arrays contiguous and of the stated shapes and dtypes. An empty output array means "not wanted".
 
     A mask or an observation of n items is written as n bytes, or, to an int64 array, in packed form: one bit
     an item, in ceil(n / 64) words (`tienlen_env.engine.packed`). The dtype of the array chooses the form.
-
-    Attributes:
-        begin: ``(rows, spec, actions, keys, rounds, leaders)``: start a game in every row from its key;
-            leader -1: as the rules say.
-        begin_round: ``(rows, spec, actions, leaders)``: start a round from the hands in every row.
-        step: play one action in every game, see `loops_of`.
-        check: ``(rows, spec, actions, ids, cards)``: what `step` returns, without a step.
-        play_one: play one action in one game, see `loops_of`.
-        step_games: play on in some games, see `loops_of`.
-        sample: ``(rows, spec, draws, out)``: choose a legal action a game by uniform draws in [0, 1); -1
-            where no action is legal.
-        write_masks: ``(rows, spec, out)``: write the legal-action masks, int8 (B, A) or packed.
-        observe_seats: ``(rows, spec, actions, seats, out)``: write the observation of one seat a game, uint8
-            (B, O) or packed; zeros for seat -1.
-        observe_all: ``(rows, spec, actions, out)``: write the global observations, uint8 (B, G) or packed.
-        count_legal: ``(rows, spec, out)``: count the legal actions of every game, int64 (B,).
-        list_legal: ``(rows, spec, actions, starts, out_ids, out_cards)``: list legal actions and their cards;
-            game b writes from index ``starts[b]``. Returns the index behind the last one written.
-        action_cards: ``(rows, actions, ids, out)``: the cards that an action would play in every game, int64
-            (B,) masks.
     """
 
-    begin: Callable[..., None]
-    begin_round: Callable[..., None]
-    step: Callable[..., int]
-    check: Callable[..., int]
-    play_one: Callable[..., int]
-    step_games: Callable[..., int]
-    sample: Callable[..., None]
-    write_masks: Callable[..., None]
-    observe_seats: Callable[..., None]
-    observe_all: Callable[..., None]
-    count_legal: Callable[..., None]
-    list_legal: Callable[..., int]
-    action_cards: Callable[..., None]
+    begin: Callable[[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray], None]
+    begin_round: Callable[[IntArray, IntArray, IntArray, IntArray], None]
+    step: Callable[
+        [IntArray, IntArray, IntArray, IntArray, IntArray, RewardArray, BoolArray, MaskOutput, ByteOutput,
+         FloatArray, IntArray], int
+    ]  # fmt: skip
+    check: Callable[[IntArray, IntArray, IntArray, IntArray, IntArray], int]
+    play_one: Callable[[IntArray, IntArray, IntArray, RewardArray, MaskOutput, ByteOutput, int], int]
+    step_games: Callable[
+        [IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, bool, bool, RewardArray, IntArray], int
+    ]  # fmt: skip
+    sample: Callable[[IntArray, IntArray, FloatArray, IntArray], None]
+    write_masks: Callable[[IntArray, IntArray, MaskOutput], None]
+    observe_seats: Callable[[IntArray, IntArray, IntArray, IntArray, ByteOutput], None]
+    observe_all: Callable[[IntArray, IntArray, IntArray, ByteOutput], None]
+    count_legal: Callable[[IntArray, IntArray, IntArray], None]
+    list_legal: Callable[[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray], int]
+    action_cards: Callable[[IntArray, IntArray, IntArray, IntArray], None]
+
+
+# Apart, so that a step without exact cards stays as fast.
+@noinline
+def _check_cards(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
+    for b in range(len(rows)):
+        if is_refused_with(rows[b], spec, actions, ids[b], cards[b]):
+            return b
+    return -1
+
+
+def _check_actions(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
+    if len(cards) > 0:
+        return _check_cards(rows, spec, actions, ids, cards)
+    for b in range(len(rows)):
+        if is_refused(rows[b], spec, ids[b]):
+            return b
+    return -1
+
+
+def begin(
+    rows: IntArray, spec: IntArray, actions: IntArray, keys: IntArray, rounds: IntArray,
+    leaders: IntArray,
+) -> None:  # fmt: skip
+    """Start a game in every row from its key, int64 (B,) each; leader -1: as the rules say."""
+    for b in range(len(rows)):
+        begin_game(rows[b], spec, actions, keys[b], rounds[b], leaders[b])
+
+
+def begin_round(rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
+    """Start a round from the hands in every row; leader -1: as the rules say."""
+    for b in range(len(rows)):
+        kernels.begin_round(rows[b], spec, leaders[b])
+        kernels.update_legal(rows[b], spec, actions)
+
+
+def step(
+    rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
+    RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
+    next_ids: IntArray,
+) -> int:  # fmt: skip
+    """Play one action in every game.
+
+    Args:
+        rows: int64 (B, ROW), changed in place.
+        spec: the variant.
+        actions: its action table.
+        ids: int64 (B,), a legal action a game; -1 for games that are over.
+        cards: int64 (B,), the exact cards of the actions, or (0,) for the table's choice.
+        rewards: float32 (B, P), overwritten with the rewards of this step.
+        dones: bool (B,), overwritten: games that ended in this step.
+        mask: int8 (B, A) or packed, overwritten with the next legal-action mask, or (0, A).
+        obs: uint8 (B, O) or packed, overwritten with the next player's observation, or (0, O).
+        draws: float64 (B,), draws in [0, 1) for `next_ids`, or (0,).
+        next_ids: int64 (B,), overwritten with a uniform choice among the next legal actions, or (0,).
+
+    Returns:
+        -1, or the first game whose action is not legal, or not with its cards; then nothing has changed.
+    """
+    refused = _check_actions(rows, spec, actions, ids, cards)
+    if refused >= 0:
+        return refused
+    last, size = len(rows) - 1, spec[S.ROW_SIZE]
+    for b in range(len(rows)):
+        row = rows[b]
+        if size > PREFETCHED:
+            for column in range(0, PREFETCHED, 8):
+                prefetch(rows, min(b + 1, last), column)
+        for seat in range(spec[S.NUM_PLAYERS]):
+            rewards[b][seat] = 0
+        dones[b] = False
+        seat = row[columns.turn]
+        if seat >= 0:
+            action = ids[b]
+            if len(cards) > 0:
+                chosen = cards[b]
+            else:
+                chosen = kernels.action_cards(row[columns.hand + seat], actions, action)
+            dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
+        if len(mask) > 0:
+            legal.write_mask(row, spec, as_output(mask[b]), 0)
+        if len(obs) > 0:
+            kernels.observe(row, spec, actions, row[columns.turn], as_output(obs[b]), 0)
+        if len(next_ids) > 0:
+            next_ids[b] = legal.choose_legal(row, spec, draws[b])
+    return -1
+
+
+def check(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
+    """What `step` returns, without a step."""
+    return _check_actions(rows, spec, actions, ids, cards)
+
+
+def play_one(
+    row: IntArray, spec: IntArray, actions: IntArray, rewards: RewardArray, mask: MaskOutput,
+    obs: ByteOutput, action: int,
+) -> int:  # fmt: skip
+    """Play one action in one game, for callers that have a single one and count the microseconds.
+
+    Args:
+        row: int64 (ROW,), changed in place.
+        spec: the variant.
+        actions: its action table.
+        rewards: float32 (P,), overwritten with the rewards of this step.
+        mask: int8 (A,), overwritten with the next legal-action mask.
+        obs: uint8 (O,), overwritten with the next player's observation.
+        action: an action id.
+
+    Returns:
+        `REFUSED` if the action is not legal; then nothing has changed. Else the next seat to act, or
+        `FINISHED`, plus `PAID` if some reward is not zero.
+    """
+    seat = row[columns.turn]
+    if seat < 0 or not legal.is_legal(row, spec, action):
+        return REFUSED
+    cards = kernels.action_cards(row[columns.hand + seat], actions, action)
+    found = play_alone(row, spec, actions, action, cards, rewards)
+    legal.write_mask(row, spec, mask, 0)
+    kernels.observe(row, spec, actions, row[columns.turn], obs, 0)
+    return found
+
+
+def step_games(
+    rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray, ids: IntArray, seats:
+    IntArray, skip_forced: bool, until_placed: bool, rewards: RewardArray, turns: IntArray,
+) -> int:  # fmt: skip
+    """Play one action in some games, and on through decisions with a single legal action.
+
+    One seat a game is of interest: its own decisions are played on through only if `skip_forced`.
+
+    Args:
+        rows: int64 (B, ROW), changed in place.
+        spec: the variant.
+        actions: its action table.
+        games: int64 (n,), which games, none of them twice.
+        ids: int64 (n,), an action for each.
+        seats: int64 (B,), the seat of interest in every game, -1 for none.
+        skip_forced: its decisions with a single legal action are played, too.
+        until_placed: stop a game when the seat of interest has its place.
+        rewards: float32 (B, P); the rewards of this step are added to it.
+        turns: int64 (n,), overwritten: the seat that is to move, `Turn.ASKED` where that is the seat of
+            interest, `Turn.OVER` for games that are over or stopped.
+
+    Returns:
+        -1, or the first index of `games` whose action is not legal; then nothing has changed.
+    """
+    for i in range(len(games)):
+        row = rows[games[i]]
+        if row[columns.turn] < 0 or not legal.is_legal(row, spec, ids[i]):
+            return i
+    for i in range(len(games)):
+        game, action = games[i], ids[i]
+        row, seat = rows[game], seats[game]
+        while True:
+            cards = kernels.action_cards(row[columns.hand + row[columns.turn]], actions, action)
+            kernels.play(row, spec, actions, action, cards, rewards[game])
+            kernels.update_legal(row, spec, actions)
+            turn = row[columns.turn]
+            if turn < 0 or (until_placed and row[columns.place + seat] >= 0):
+                turns[i] = OVER
+                break
+            is_forced = legal.num_legal(row, spec) == 1
+            if turn == seat and not (skip_forced and is_forced):
+                turns[i] = ASKED
+                break
+            if not is_forced:
+                turns[i] = turn
+                break
+            action = legal.nth_legal(row, spec, 0)
+    return -1
+
+
+def sample(rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
+    """Choose a legal action a game by uniform draws in [0, 1); -1 where no action is legal."""
+    for b in range(len(rows)):
+        out[b] = legal.choose_legal(rows[b], spec, draws[b])
+
+
+def write_masks(rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
+    """Write the legal-action masks, int8 (B, A) or packed."""
+    for b in range(len(rows)):
+        legal.write_mask(rows[b], spec, as_output(out[b]), 0)
+
+
+def observe_seats(
+    rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
+) -> None:
+    """Write the observation of one seat a game, uint8 (B, O) or packed; zeros for seat -1."""
+    for b in range(len(rows)):
+        kernels.observe(rows[b], spec, actions, seats[b], as_output(out[b]), 0)
+
+
+def observe_all(rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
+    """Write the global observations, uint8 (B, G) or packed."""
+    for b in range(len(rows)):
+        kernels.observe_all(rows[b], spec, actions, as_output(out[b]), 0)
+
+
+def count_legal(rows: IntArray, spec: IntArray, out: IntArray) -> None:
+    """Count the legal actions of every game, int64 (B,)."""
+    for b in range(len(rows)):
+        out[b] = legal.num_legal(rows[b], spec)
+
+
+def list_legal(
+    rows: IntArray, spec: IntArray, actions: IntArray, starts: IntArray, out_ids: IntArray,
+    out_cards: IntArray,
+) -> int:  # fmt: skip
+    """List the legal actions and their cards; game b writes from index ``starts[b]``.
+
+    Returns:
+        The index behind the last one written.
+    """
+    end = 0
+    for b in range(len(rows)):
+        end = legal.list_legal(rows[b], spec, actions, out_ids, out_cards, starts[b])
+    return end
+
+
+def action_cards(rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
+    """Write the cards that an action would play in every game, int64 (B,) masks."""
+    for b in range(len(rows)):
+        out[b] = kernels.action_cards(rows[b][columns.hand + rows[b][columns.turn]], actions, ids[b])
 
 
 @cache
 def loops_of(game: AnyGame) -> Loops:
     """The loops over a game's kernels, as plain functions that can be compiled."""
-    kernels, columns = game.kernels, game.columns
-    begin_one, is_refused, is_refused_with, advance, play_alone = per_game(game)
-    begin_a_round, play = kernels.begin_round, kernels.play
-    update_legal, cards_of = kernels.update_legal, kernels.action_cards
-    observe, observe_everything = kernels.observe, kernels.observe_all
-    _, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_of_legal = kernels.legal
-    TURN, HAND, PLACE = columns.turn, columns.hand, columns.place
-    is_over, is_asked = int(Turn.OVER), int(Turn.ASKED)
-
-    # Apart, so that a step without exact cards stays as fast.
-    @noinline
-    def check_cards(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
-        for b in range(len(rows)):
-            if is_refused_with(rows[b], spec, actions, ids[b], cards[b]):
-                return b
-        return -1
-
-    def check_actions(
-        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray
-    ) -> int:
-        if len(cards) > 0:
-            return check_cards(rows, spec, actions, ids, cards)
-        for b in range(len(rows)):
-            if is_refused(rows[b], spec, ids[b]):
-                return b
-        return -1
-
-    def begin(
-        rows: IntArray, spec: IntArray, actions: IntArray, keys: IntArray, rounds: IntArray,
-        leaders: IntArray,
-    ) -> None:  # fmt: skip
-        for b in range(len(rows)):
-            begin_one(rows[b], spec, actions, keys[b], rounds[b], leaders[b])
-
-    def begin_round(rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
-        for b in range(len(rows)):
-            begin_a_round(rows[b], spec, leaders[b])
-            update_legal(rows[b], spec, actions)
-
-    def step(
-        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
-        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
-        next_ids: IntArray,
-    ) -> int:  # fmt: skip
-        """Play one action in every game.
-
-        Args:
-            rows: int64 (B, ROW), changed in place.
-            spec: the variant.
-            actions: its action table.
-            ids: int64 (B,), a legal action a game; -1 for games that are over.
-            cards: int64 (B,), the exact cards of the actions, or (0,) for the table's choice.
-            rewards: float32 (B, P), overwritten with the rewards of this step.
-            dones: bool (B,), overwritten: games that ended in this step.
-            mask: int8 (B, A) or packed, overwritten with the next legal-action mask, or (0, A).
-            obs: uint8 (B, O) or packed, overwritten with the next player's observation, or (0, O).
-            draws: float64 (B,), draws in [0, 1) for `next_ids`, or (0,).
-            next_ids: int64 (B,), overwritten with a uniform choice among the next legal actions, or (0,).
-
-        Returns:
-            -1, or the first game whose action is not legal, or not with its cards; then nothing has changed.
-        """
-        refused = check_actions(rows, spec, actions, ids, cards)
-        if refused >= 0:
-            return refused
-        last, size = len(rows) - 1, spec[S.ROW_SIZE]
-        for b in range(len(rows)):
-            row = rows[b]
-            if size > PREFETCHED:
-                for column in range(0, PREFETCHED, 8):
-                    prefetch(rows, min(b + 1, last), column)
-            for seat in range(spec[S.NUM_PLAYERS]):
-                rewards[b][seat] = 0
-            dones[b] = False
-            seat = row[TURN]
-            if seat >= 0:
-                action = ids[b]
-                if len(cards) > 0:
-                    chosen = cards[b]
-                else:
-                    chosen = cards_of(row[HAND + seat], actions, action)
-                dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
-            if len(mask) > 0:
-                write_mask(row, spec, as_output(mask[b]), 0)
-            if len(obs) > 0:
-                observe(row, spec, actions, row[TURN], as_output(obs[b]), 0)
-            if len(next_ids) > 0:
-                next_ids[b] = choose_legal(row, spec, draws[b])
-        return -1
-
-    def check(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
-        return check_actions(rows, spec, actions, ids, cards)
-
-    def play_one(
-        row: IntArray, spec: IntArray, actions: IntArray, rewards: RewardArray, mask: MaskOutput,
-        obs: ByteOutput, action: int,
-    ) -> int:  # fmt: skip
-        """Play one action in one game, for callers that have a single one and count the microseconds.
-
-        Args:
-            row: int64 (ROW,), changed in place.
-            spec: the variant.
-            actions: its action table.
-            rewards: float32 (P,), overwritten with the rewards of this step.
-            mask: int8 (A,), overwritten with the next legal-action mask.
-            obs: uint8 (O,), overwritten with the next player's observation.
-            action: an action id.
-
-        Returns:
-            `REFUSED` if the action is not legal; then nothing has changed. Else the next seat to act, or
-            `FINISHED`, plus `PAID` if some reward is not zero.
-        """
-        seat = row[TURN]
-        if seat < 0 or not is_legal(row, spec, action):
-            return REFUSED
-        cards = cards_of(row[HAND + seat], actions, action)
-        found = play_alone(row, spec, actions, action, cards, rewards)
-        write_mask(row, spec, mask, 0)
-        observe(row, spec, actions, row[TURN], obs, 0)
-        return found
-
-    def step_games(
-        rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray, ids: IntArray, seats:
-        IntArray, skip_forced: bool, until_placed: bool, rewards: RewardArray, turns: IntArray,
-    ) -> int:  # fmt: skip
-        """Play one action in some games, and on through decisions with a single legal action.
-
-        One seat a game is of interest: its own decisions are played on through only if `skip_forced`.
-
-        Args:
-            rows: int64 (B, ROW), changed in place.
-            spec: the variant.
-            actions: its action table.
-            games: int64 (n,), which games, none of them twice.
-            ids: int64 (n,), an action for each.
-            seats: int64 (B,), the seat of interest in every game, -1 for none.
-            skip_forced: its decisions with a single legal action are played, too.
-            until_placed: stop a game when the seat of interest has its place.
-            rewards: float32 (B, P); the rewards of this step are added to it.
-            turns: int64 (n,), overwritten: the seat that is to move, `Turn.ASKED` where that is the seat of
-                interest, `Turn.OVER` for games that are over or stopped.
-
-        Returns:
-            -1, or the first index of `games` whose action is not legal; then nothing has changed.
-        """
-        for i in range(len(games)):
-            row = rows[games[i]]
-            if row[TURN] < 0 or not is_legal(row, spec, ids[i]):
-                return i
-        for i in range(len(games)):
-            game, action = games[i], ids[i]
-            row, seat = rows[game], seats[game]
-            while True:
-                cards = cards_of(row[HAND + row[TURN]], actions, action)
-                play(row, spec, actions, action, cards, rewards[game])
-                update_legal(row, spec, actions)
-                turn = row[TURN]
-                if turn < 0 or (until_placed and row[PLACE + seat] >= 0):
-                    turns[i] = is_over
-                    break
-                is_forced = num_legal(row, spec) == 1
-                if turn == seat and not (skip_forced and is_forced):
-                    turns[i] = is_asked
-                    break
-                if not is_forced:
-                    turns[i] = turn
-                    break
-                action = nth_legal(row, spec, 0)
-        return -1
-
-    def sample(rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
-        for b in range(len(rows)):
-            out[b] = choose_legal(rows[b], spec, draws[b])
-
-    def write_masks(rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
-        for b in range(len(rows)):
-            write_mask(rows[b], spec, as_output(out[b]), 0)
-
-    def observe_seats(
-        rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
-    ) -> None:
-        for b in range(len(rows)):
-            observe(rows[b], spec, actions, seats[b], as_output(out[b]), 0)
-
-    def observe_all(rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
-        for b in range(len(rows)):
-            observe_everything(rows[b], spec, actions, as_output(out[b]), 0)
-
-    def count_legal(rows: IntArray, spec: IntArray, out: IntArray) -> None:
-        for b in range(len(rows)):
-            out[b] = num_legal(rows[b], spec)
-
-    def list_legal(
-        rows: IntArray, spec: IntArray, actions: IntArray, starts: IntArray, out_ids: IntArray,
-        out_cards: IntArray,
-    ) -> int:  # fmt: skip
-        end = 0
-        for b in range(len(rows)):
-            end = list_of_legal(rows[b], spec, actions, out_ids, out_cards, starts[b])
-        return end
-
-    def action_cards(rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
-        for b in range(len(rows)):
-            out[b] = cards_of(rows[b][HAND + rows[b][TURN]], actions, ids[b])
-
-    return Loops(
+    loops = Loops(
         begin, begin_round, step, check, play_one, step_games, sample, write_masks, observe_seats,
         observe_all, count_legal, list_legal, action_cards,
     )  # fmt: skip
+    return specialise(loops, **parts_of(game))
 
 
 WRITTEN: Final = {"rows", "row", "rewards", "dones", "turns", "next_ids"}
@@ -331,4 +348,4 @@ def _interpreted(loop: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def python_loops(game: AnyGame) -> Loops:
     """The reference executor of a game."""
-    return Loops(*map(_interpreted, vars(loops_of(game)).values()))
+    return each(loops_of(game), _interpreted)

@@ -11,7 +11,7 @@ import linecache
 import marshal
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -86,13 +86,19 @@ def is_foreign(function: FunctionType) -> bool:
     return package in ("numpy", "numba", "llvmlite") or package in sys.stdlib_module_names
 
 
-def _used_by(function: FunctionType) -> Iterator[Any]:
-    """What the names in a function's code stand for: globals, free variables, attributes of modules."""
+def _used_by(function: FunctionType, but_of: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """What the names in a function's code stand for: globals, free variables, attributes of modules.
+
+    Args:
+        function: the function.
+        but_of: globals that are left out where the function has the same.
+    """
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    has, others = function.__globals__, but_of or {}
     for code in _codes(function.__code__):
         values = [cells[name].cell_contents for name in code.co_freevars if name in cells]
         names = code.co_names
-        values += [function.__globals__[name] for name in names if name in function.__globals__]
+        values += [has[n] for n in names if n in has and (n not in others or has[n] is not others[n])]
         for value in values:
             if isinstance(value, ModuleType):
                 yield from (getattr(value, name) for name in names if name in vars(value))
@@ -188,7 +194,7 @@ def _source(function: FunctionType) -> bytes:
 
 
 def name_of(function: FunctionType) -> str:
-    """``module:name`` of a loop's function, and after a blank what its variables hold, if it has some."""
+    """``module:name`` of a loop's function, and after a blank the kernels that it was made of, if it was."""
     parts = sorted(set(_parts(function, set())))
     if len(parts) > 1:
         parts = sorted({part.partition(":")[0] for part in parts})
@@ -196,10 +202,15 @@ def name_of(function: FunctionType) -> str:
 
 
 def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
-    for cell in function.__closure__ or ():
-        value = cell.cell_contents
+    """The functions that stand at the top of a module, of those that a closure or `specialise` put in."""
+    for value in _used_by(function, _module_of(function)):
         if isinstance(value, FunctionType) and value not in seen:
             seen.add(value)
-            if "<locals>" not in value.__qualname__:
+            if "<locals>" not in value.__qualname__ and value.__globals__ is _module_of(value):
                 yield f"{value.__module__}:{value.__qualname__}"
             yield from _parts(value, seen)
+
+
+def _module_of(function: FunctionType) -> Mapping[str, Any]:
+    """The variables of a function's module, which are its globals unless `specialise` has made it."""
+    return vars(sys.modules[function.__module__]) if function.__module__ in sys.modules else {}

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from tienlen_agents.parallel import GameArrays, Machine
+from tienlen_agents.rule_based import rollout as rollouts
 from tienlen_agents.rule_based.heuristic import decide
-from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
 from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.specialise import specialise
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 
 
@@ -67,7 +69,9 @@ def is_choice(
 GAME = RolloutGame(
     kernels.play, choose_index, R.TURN, R.PLACE, late_reward=get_args(S.Reward).index("payments")
 )
-apply_to, play_out, rollout = make_rollout(GAME)
+apply_to, play_out, rollout = specialise(
+    (rollouts.apply_to, rollouts.play_out, rollouts.rollout), rollout_game=GAME
+)
 
 
 def play_to_end(line: Rollout, source: Row) -> None:

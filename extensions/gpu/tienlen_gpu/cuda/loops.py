@@ -8,13 +8,23 @@ neighbouring threads then write neighbouring items.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import cuda, types
 
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import (
+    advance,
+    begin as begin_game,
+    columns,
+    is_refused,
+    is_refused_with,
+    kernels,
+    legal,
+    parts_of,
+)
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import (
     ActionFields,
@@ -29,6 +39,7 @@ from tienlen_env.games.common.arrays import (
 from tienlen_env.games.common.bits import as_output, shift_left
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.spec import num_words
+from tienlen_env.games.common.specialise import GIVEN, specialise
 from tienlen_gpu.cuda.arrays import check_array, is_simulated, native
 from tienlen_gpu.cuda.kernel import Kernel, kernel, scratch
 
@@ -38,22 +49,16 @@ REFUSED: Final = 1  # its action was not legal
 REFUSED_CARDS: Final = 2  # its action with its cards was not legal
 
 
+row_size: int = GIVEN
+observation_words: int = GIVEN
+global_words: int = GIVEN
+
+
 class DeviceLoops(NamedTuple):
     """The kernels of a game, for one size of rows and observations.
 
-    Attributes:
-        begin: ``(rows, spec, actions, games, keys, rounds, leaders, flags)``: start all games, or, if `games`
-            is not empty, these.
-        step: ``(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags,
-            refused)``: as `tienlen_env.engine.backends.python.Loops.step`, masks and observations packed.
-            A game whose action is refused keeps its row and gets a flag; its action and cards go to
-            `refused`, int64 (B, 2).
-        sample: ``(rows, spec, draws, out)``.
-        write_masks: ``(rows, spec, out)``, packed.
-        observe_seats: ``(rows, spec, actions, seats, out)``, packed.
-        observe_all: ``(rows, spec, actions, out)``, packed.
-        count_legal: ``(rows, spec, out)``.
-        action_cards: ``(rows, spec, actions, ids, out)``.
+    This module has a function for each, ``(b, ...)`` for game b; "the host's" is the loop of that name in
+    `tienlen_env.engine.backends.python`.
     """
 
     begin: Kernel
@@ -66,6 +71,116 @@ class DeviceLoops(NamedTuple):
     action_cards: Kernel
 
 
+def begin(
+    b: int, rows: IntArray, spec: Spec, actions: ActionFields, games: IntArray, keys: IntArray,
+    rounds: IntArray, leaders: IntArray, flags: ByteArray,
+) -> None:  # fmt: skip
+    """Start all games, or, if `games` is not empty, these."""
+    row = scratch(cuda.local.array(row_size, types.int64))
+    some = games.shape[0] > 0
+    at = games[b] if some else b
+    for column in range(row_size):
+        # As on the host: a game that is started apart from the others begins with an empty row.
+        row[column] = 0 if some else rows[at, column]
+    begin_game(row, spec, actions, keys[b], rounds[b], leaders[b])
+    for column in range(row_size):
+        rows[at, column] = row[column]
+    flags[at] = PLAYING
+
+
+def step(
+    b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, cards: IntArray,
+    rewards: RewardArray, dones: BoolArray, mask: IntArray, obs: IntArray, draws: FloatArray,
+    next_ids: IntArray, flags: ByteArray, refused: IntArray,
+) -> None:  # fmt: skip
+    """As the host's, masks and observations packed.
+
+    A game whose action is refused keeps its row and gets a flag; its action and cards go to `refused`, int64
+    (B, 2).
+    """
+    row = scratch(cuda.local.array(row_size, types.int64))
+    for column in range(row_size):
+        row[column] = rows[b, column]
+    for seat in range(spec[S.NUM_PLAYERS]):
+        rewards[b, seat] = 0
+    dones[b] = False
+    if flags[b] == PLAYING:
+        action, seat = ids[b], row[columns.turn]
+        has_cards = cards.shape[0] > 0 and seat >= 0
+        if (
+            is_refused_with(row, spec, actions, action, cards[b])
+            if has_cards
+            else is_refused(row, spec, action)
+        ):
+            flags[b] = REFUSED_CARDS if has_cards else REFUSED
+            refused[b, 0] = action
+            refused[b, 1] = cards[b] if has_cards else 0
+        elif seat >= 0:
+            chosen = (
+                cards[b] if has_cards else kernels.action_cards(row[columns.hand + seat], actions, action)
+            )
+            dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
+            for column in range(row_size):
+                rows[b, column] = row[column]
+    if mask.shape[0] > 0:
+        for word in range(spec[S.NUM_WORDS]):
+            mask[b, word] = row[columns.legal + word]
+    if obs.shape[0] > 0:
+        words = scratch(cuda.local.array(observation_words, types.int64))
+        kernels.observe(row, spec, actions, row[columns.turn], as_output(words), 0)
+        for word in range(observation_words):
+            obs[b, word] = words[word]
+    if next_ids.shape[0] > 0:
+        next_ids[b] = legal.choose_legal(row, spec, draws[b])
+
+
+def sample(b: int, rows: IntArray, spec: Spec, draws: FloatArray, out: IntArray) -> None:
+    """As the host's."""
+    out[b] = legal.choose_legal(rows[b], spec, draws[b])
+
+
+def write_masks(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
+    """As the host's, packed."""
+    for word in range(spec[S.NUM_WORDS]):
+        out[b, word] = rows[b, columns.legal + word]
+
+
+def observe_seats(
+    b: int, rows: IntArray, spec: Spec, actions: ActionFields, seats: IntArray, out: IntArray,
+) -> None:  # fmt: skip
+    """As the host's, packed."""
+    words = scratch(cuda.local.array(observation_words, types.int64))
+    seat = seats[b] if 0 <= seats[b] < spec[S.NUM_PLAYERS] else -1
+    kernels.observe(rows[b], spec, actions, seat, as_output(words), 0)
+    for word in range(observation_words):
+        out[b, word] = words[word]
+
+
+def observe_all(b: int, rows: IntArray, spec: Spec, actions: ActionFields, out: IntArray) -> None:
+    """As the host's, packed."""
+    words = scratch(cuda.local.array(global_words, types.int64))
+    kernels.observe_all(rows[b], spec, actions, as_output(words), 0)
+    for word in range(global_words):
+        out[b, word] = words[word]
+
+
+def count_legal(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
+    """As the host's."""
+    out[b] = legal.num_legal(rows[b], spec)
+
+
+def action_cards(
+    b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, out: IntArray,
+) -> None:  # fmt: skip
+    """As the host's; 0 where there is nothing to play."""
+    is_action = rows[b, columns.turn] >= 0 and 0 <= ids[b] < spec[S.NUM_ACTIONS]
+    out[b] = (
+        kernels.action_cards(rows[b, columns.hand + rows[b, columns.turn]], actions, ids[b])
+        if is_action
+        else 0
+    )
+
+
 @cache
 def device_loops(game: AnyGame, row_size: int, observation_words: int, global_words: int) -> DeviceLoops:
     """The kernels of a game, compiled when they are first launched.
@@ -76,107 +191,11 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
         observation_words: words of a packed observation.
         global_words: words of a packed global observation.
     """
-    kernels = game.kernels
-    begin_one, is_refused, is_refused_with, advance, _ = per_game(game)
-    cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
-    num_legal, choose_legal = kernels.legal.num_legal, kernels.legal.choose_legal
-    TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal
-
-    def begin(
-        b: int, rows: IntArray, spec: Spec, actions: ActionFields, games: IntArray, keys: IntArray,
-        rounds: IntArray, leaders: IntArray, flags: ByteArray,
-    ) -> None:  # fmt: skip
-        row = scratch(cuda.local.array(row_size, types.int64))
-        some = games.shape[0] > 0
-        at = games[b] if some else b
-        for column in range(row_size):
-            # As on the host: a game that is started apart from the others begins with an empty row.
-            row[column] = 0 if some else rows[at, column]
-        begin_one(row, spec, actions, keys[b], rounds[b], leaders[b])
-        for column in range(row_size):
-            rows[at, column] = row[column]
-        flags[at] = PLAYING
-
-    def step(
-        b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, cards: IntArray,
-        rewards: RewardArray, dones: BoolArray, mask: IntArray, obs: IntArray, draws: FloatArray,
-        next_ids: IntArray, flags: ByteArray, refused: IntArray,
-    ) -> None:  # fmt: skip
-        row = scratch(cuda.local.array(row_size, types.int64))
-        for column in range(row_size):
-            row[column] = rows[b, column]
-        for seat in range(spec[S.NUM_PLAYERS]):
-            rewards[b, seat] = 0
-        dones[b] = False
-        if flags[b] == PLAYING:
-            action, seat = ids[b], row[TURN]
-            has_cards = cards.shape[0] > 0 and seat >= 0
-            if (
-                is_refused_with(row, spec, actions, action, cards[b])
-                if has_cards
-                else is_refused(row, spec, action)
-            ):
-                flags[b] = REFUSED_CARDS if has_cards else REFUSED
-                refused[b, 0] = action
-                refused[b, 1] = cards[b] if has_cards else 0
-            elif seat >= 0:
-                chosen = cards[b] if has_cards else cards_of(row[HAND + seat], actions, action)
-                dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
-                for column in range(row_size):
-                    rows[b, column] = row[column]
-        if mask.shape[0] > 0:
-            for word in range(spec[S.NUM_WORDS]):
-                mask[b, word] = row[LEGAL + word]
-        if obs.shape[0] > 0:
-            words = scratch(cuda.local.array(observation_words, types.int64))
-            observe(row, spec, actions, row[TURN], as_output(words), 0)
-            for word in range(observation_words):
-                obs[b, word] = words[word]
-        if next_ids.shape[0] > 0:
-            next_ids[b] = choose_legal(row, spec, draws[b])
-
-    def sample(b: int, rows: IntArray, spec: Spec, draws: FloatArray, out: IntArray) -> None:
-        out[b] = choose_legal(rows[b], spec, draws[b])
-
-    def write_masks(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
-        for word in range(spec[S.NUM_WORDS]):
-            out[b, word] = rows[b, LEGAL + word]
-
-    def observe_seats(
-        b: int, rows: IntArray, spec: Spec, actions: ActionFields, seats: IntArray, out: IntArray,
-    ) -> None:  # fmt: skip
-        words = scratch(cuda.local.array(observation_words, types.int64))
-        seat = seats[b] if 0 <= seats[b] < spec[S.NUM_PLAYERS] else -1
-        observe(rows[b], spec, actions, seat, as_output(words), 0)
-        for word in range(observation_words):
-            out[b, word] = words[word]
-
-    def observe_all(b: int, rows: IntArray, spec: Spec, actions: ActionFields, out: IntArray) -> None:
-        words = scratch(cuda.local.array(global_words, types.int64))
-        observe_everything(rows[b], spec, actions, as_output(words), 0)
-        for word in range(global_words):
-            out[b, word] = words[word]
-
-    def count_legal(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
-        out[b] = num_legal(rows[b], spec)
-
-    def action_cards(
-        b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, out: IntArray,
-    ) -> None:  # fmt: skip
-        # Where there is nothing to play, 0.
-        is_action = rows[b, TURN] >= 0 and 0 <= ids[b] < spec[S.NUM_ACTIONS]
-        out[b] = cards_of(rows[b, HAND + rows[b, TURN]], actions, ids[b]) if is_action else 0
-
-    return DeviceLoops(
-        Kernel(begin),
-        Kernel(step),
-        Kernel(sample),
-        Kernel(write_masks),
-        Kernel(observe_seats),
-        Kernel(observe_all),
-        Kernel(count_legal),
-        Kernel(action_cards),
-    )
+    bodies: tuple[Callable[..., None], ...] = specialise(
+        (begin, step, sample, write_masks, observe_seats, observe_all, count_legal, action_cards),
+        **parts_of(game), row_size=row_size, observation_words=observation_words, global_words=global_words,
+    )  # fmt: skip
+    return DeviceLoops(*map(Kernel, bodies))
 
 
 # ---------------------------------------------------------------- the packed form to bytes or floats

@@ -18,19 +18,29 @@ number, key, cards     int64 (1,): numbers of 64 bits pass through memory, for J
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from numba import types
 from numba.core import cgutils
 from numba.core.types import Type
 from numba.extending import intrinsic
 
-from tienlen_env.engine.backends.per_game import REFUSED, per_game
+from tienlen_env.engine.backends.per_game import (
+    REFUSED,
+    begin as begin_game,
+    columns,
+    is_refused_with,
+    kernels,
+    legal,
+    parts_of,
+    play_alone,
+)
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import ActionFields, Output, Rewards, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Rewards, Row, Spec
 from tienlen_env.games.common.bits import KEY_STEP, shift_right
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.specialise import GIVEN, specialise
 from tienlen_table.engine.memory import array_at
 
 INTS: Final = types.CPointer(types.int64)
@@ -42,12 +52,23 @@ HALVES: Final = types.CPointer(types.uint16)
 WORDS: Final = types.CPointer(types.uint32)
 INT: Final = types.int32
 DOUBLE: Final = types.float64
+TABLE: Final = (INTS, INTS, INTS)  # spec, actions, row
 
 _DRAW: Final = 1 / (1 << 53)
 _MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64)
 _PRIME: Final = 0x100000001B3
 # Length of arrays that is not known here; compiled code needs it for negative indices only.
 ANY_LENGTH: Final = 1 << 24
+
+Choice: TypeAlias = Callable[[Spec, ActionFields, Row, Row, Row, Row], int]
+
+spec_size: int = GIVEN
+fields: int = GIVEN  # numbers of an action in the action table, at least 1
+choose_action: Choice = GIVEN
+state_size: int = GIVEN
+begin_given: Callable[[Row, Spec, Row, int], int] = GIVEN
+num_given: int = GIVEN  # room for sets of cards besides the hands
+resample: Callable[[Row, Spec, int, int], None] = GIVEN
 
 
 class Ptr:
@@ -109,19 +130,55 @@ def digest(value: int, words: Row, num_words: int) -> int:
     return value
 
 
-def sizes_of(game: AnyGame) -> tuple[int, int]:
-    """The length of a game's `spec`, and the numbers of an action in its action table, at least 1."""
+def parts_of_tables(game: AnyGame) -> dict[str, object]:
+    """What `specialise` gives to entries: `parts_of` a game, and the sizes of its tables."""
     tables = [game.build_spec(rules) for rules in game.presets.values()]
-    fields = (len(table.actions) // int(table.spec[S.NUM_ACTIONS]) for table in tables)
-    return len(tables[0].spec), max(1, *fields)
+    per_action = (len(table.actions) // int(table.spec[S.NUM_ACTIONS]) for table in tables)
+    return {**parts_of(game), "spec_size": len(tables[0].spec), "fields": max(1, *per_action)}
+
+
+def table_at(spec_at: Ptr, actions_at: Ptr, row_at: Ptr) -> tuple[Spec, ActionFields, IntArray]:
+    """The arrays of a game."""
+    spec = view(spec_at, spec_size)
+    return spec, view(actions_at, fields * spec[S.NUM_ACTIONS]), view(row_at, spec[S.ROW_SIZE])
+
+
+# ---------------------------------------------------------------- the entries of an agent
+
+
+def write_state(state: Row) -> None:
+    """The initial state of an agent without any: zeros."""
+
+
+def agent_size() -> int:
+    """The length of the state."""
+    return state_size
+
+
+def agent_start(state_at: Ptr) -> int:
+    """Write the agent's initial state to memory that is 0."""
+    write_state(view(state_at, state_size))
+    return 0
+
+
+def agent_choice(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, state_at: Ptr, ids_at: Ptr, cards_at: Ptr
+) -> int:
+    """The agent's action, -1 if the game is over."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    if row[columns.turn] < 0:
+        return -1
+    size = spec[S.NUM_ACTIONS]
+    state, ids, cards = view(state_at, state_size), view(ids_at, size), view(cards_at, size)
+    return int(choose_action(spec, actions, row, state, ids, cards))
 
 
 def agent_entries(
     game: AnyGame,
     name: str,
-    choose: Callable[[Spec, ActionFields, Row, Row, Row, Row], int],
+    choose: Choice,
     state_size: int = 0,
-    write_state: Callable[[Row], None] | None = None,
+    initial: Callable[[Row], None] | None = None,
 ) -> list[EngineEntry]:
     """The entries of an agent: its choice, ``NAME``, and ``NAME_size`` and ``NAME_start`` of its state.
 
@@ -131,258 +188,227 @@ def agent_entries(
         choose: ``(spec, actions, row, state, ids, cards)``: its choice in a game that is not over; `ids` and
             `cards` are scratch, int64 (A,).
         state_size: length of its state, int64.
-        write_state: writes its initial state; None: zeros.
+        initial: writes its initial state; None: zeros.
     """
-    spec_size, fields = sizes_of(game)
+    entries = (
+        EngineEntry(f"{name}_size", agent_size, ()),
+        EngineEntry(f"{name}_start", agent_start, (INTS,)),
+        EngineEntry(name, agent_choice, (*TABLE, INTS, INTS, INTS)),
+    )
+    given = {**parts_of_tables(game), "choose_action": choose, "state_size": state_size}
+    return list(specialise(entries, **given, write_state=initial or write_state))
 
-    def size() -> int:
-        """The length of the state."""
-        return state_size
 
-    def start(state_at: Ptr) -> int:
-        """Write the agent's initial state to memory that is 0."""
-        if write_state is not None:
-            write_state(view(state_at, state_size))
-        return 0
+# ---------------------------------------------------------------- the entries of a game
 
-    def choice(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, state_at: Ptr, ids_at: Ptr, cards_at: Ptr) -> int:
-        """The agent's action, -1 if the game is over."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        num_actions = spec[S.NUM_ACTIONS]
-        ids, cards = view(ids_at, num_actions), view(cards_at, num_actions)
-        if row[turn] < 0:
-            return -1
-        return int(choose(spec, actions, row, view(state_at, state_size), ids, cards))
 
-    turn = game.columns.turn
-    return [
-        EngineEntry(f"{name}_size", size, ()),
-        EngineEntry(f"{name}_start", start, (INTS,)),
-        EngineEntry(name, choice, (INTS, INTS, INTS, INTS, INTS, INTS)),
-    ]
+# What several entries share is called, not inlined, so that the module has it once.
+@noinline
+def _deal(row: Row, spec: Spec, actions: ActionFields, key: int, game_round: int, leader: int) -> None:
+    begin_game(row, spec, actions, key, game_round, leader)
+
+
+@noinline
+def _advance(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards) -> int:
+    return play_alone(row, spec, actions, action, cards, rewards)
+
+
+@noinline
+def _look(row: Row, spec: Spec, actions: ActionFields, mask: Output, out: Output) -> None:
+    legal.write_mask(row, spec, mask, 0)
+    kernels.observe(row, spec, actions, row[columns.turn], out, 0)
+
+
+@noinline
+def _look_digest(value: int, row: Row, spec: Spec, words: Row, num_words: int) -> int:
+    return digest(digest(value, row, spec[S.ROW_SIZE]), words, num_words)
+
+
+def begin(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, number: Ptr) -> int:
+    """Start a game; `number` points to its key, round and leader (-1: as the rules say)."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    numbers = view(number, 3)
+    _deal(row, spec, actions, numbers[0], numbers[1], numbers[2])
+    return int(row[columns.turn])
+
+
+def begin_round(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, leader: int) -> int:
+    """Start a round from the hands in the row."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    kernels.begin_round(row, spec, int(leader))
+    kernels.update_legal(row, spec, actions)
+    return int(row[columns.turn])
+
+
+def play(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr) -> int:
+    """Play an action; returns what `play_one` of `backends.python.loops_of` does."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    action = int(action)
+    if row[columns.turn] < 0 or not legal.is_legal(row, spec, action):
+        return REFUSED
+    cards = kernels.action_cards(row[columns.hand + row[columns.turn]], actions, action)
+    return _advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
+
+
+def play_cards(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr, rewards_at: Ptr
+) -> int:
+    """`play` with exact cards; refused if the action cannot be played with them."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    action = int(action)
+    cards = view(cards_at, 1)[0]
+    if row[columns.turn] < 0 or is_refused_with(row, spec, actions, action, cards):
+        return REFUSED
+    return _advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
+
+
+def step(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr, mask_at: Ptr, out_at: Ptr
+) -> int:
+    """`play`, then write the next mask and the next player's observation."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    action = int(action)
+    if row[columns.turn] < 0 or not legal.is_legal(row, spec, action):
+        return REFUSED
+    cards = kernels.action_cards(row[columns.hand + row[columns.turn]], actions, action)
+    code = _advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
+    _look(row, spec, actions, view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH))
+    return code
+
+
+def write_mask(spec_at: Ptr, row_at: Ptr, mask_at: Ptr) -> int:
+    """Write the legal-action mask."""
+    spec = view(spec_at, spec_size)
+    legal.write_mask(view(row_at, spec[S.ROW_SIZE]), spec, view(mask_at, ANY_LENGTH), 0)
+    return 0
+
+
+def observe(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, seat: int, out_at: Ptr) -> int:
+    """Write the observation of a seat, zeros for -1."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    kernels.observe(row, spec, actions, int(seat), view(out_at, ANY_LENGTH), 0)
+    return 0
+
+
+def observe_all(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, out_at: Ptr) -> int:
+    """Write the global observation."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    kernels.observe_all(row, spec, actions, view(out_at, ANY_LENGTH), 0)
+    return 0
+
+
+def count_legal(spec_at: Ptr, row_at: Ptr) -> int:
+    """Count the legal actions."""
+    spec = view(spec_at, spec_size)
+    return int(legal.num_legal(view(row_at, spec[S.ROW_SIZE]), spec))
+
+
+def nth_legal(spec_at: Ptr, row_at: Ptr, n: int) -> int:
+    """The n-th legal action from 0, -1 if there are fewer."""
+    spec = view(spec_at, spec_size)
+    return int(legal.nth_legal(view(row_at, spec[S.ROW_SIZE]), spec, int(n)))
+
+
+def choose_legal(spec_at: Ptr, row_at: Ptr, draw: float) -> int:
+    """A uniform legal action by a draw in [0, 1), -1 if there is none."""
+    spec = view(spec_at, spec_size)
+    return int(legal.choose_legal(view(row_at, spec[S.ROW_SIZE]), spec, draw))
+
+
+def list_legal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, ids_at: Ptr, cards_at: Ptr) -> int:
+    """Write the legal actions and the cards of each, int64 (A,) both; returns their number."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    size = spec[S.NUM_ACTIONS]
+    return int(legal.list_legal(row, spec, actions, view(ids_at, size), view(cards_at, size), 0))
+
+
+def action_cards(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr) -> int:
+    """Write the cards that an action would play, as a mask."""
+    _, actions, row = table_at(spec_at, actions_at, row_at)
+    view(cards_at, 1)[0] = kernels.action_cards(row[columns.hand + row[columns.turn]], actions, int(action))
+    return 0
+
+
+def play_rounds(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, keys_at: Ptr, num_games: int, digests_at: Ptr,
+    rewards_at: Ptr, mask_at: Ptr, out_at: Ptr, words_at: Ptr, num_words: int,
+) -> int:  # fmt: skip
+    """Deal and play `num_games` games at random, with mask and observation at every decision.
+
+    The game of key k takes in its n-th decision the legal action of the draw ``uniform(k, n)``. Digests
+    are of the row, and of the `num_words` words at `words_at`, where the caller has put the other arrays,
+    at every decision and at the end; with `num_words` 0 none are made. Returns the number of decisions.
+    """
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    rewards, mask, out = view(rewards_at, ANY_LENGTH), view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH)
+    keys, digests = view(keys_at, num_games), view(digests_at, num_games)
+    words = view(words_at, ANY_LENGTH)
+    num_decisions = 0
+    for i in range(num_games):
+        key = keys[i]
+        for k in range(spec[S.ROW_SIZE]):
+            row[k] = 0
+        for seat in range(spec[S.NUM_PLAYERS]):
+            rewards[seat] = 0
+        _deal(row, spec, actions, key, 0, -1)
+        _look(row, spec, actions, mask, out)
+        found = key
+        n = 0
+        while row[columns.turn] >= 0:
+            if num_words > 0:
+                found = _look_digest(found, row, spec, words, num_words)
+            action = legal.choose_legal(row, spec, uniform(key, n))
+            cards = kernels.action_cards(row[columns.hand + row[columns.turn]], actions, action)
+            _advance(row, spec, actions, action, cards, rewards)
+            _look(row, spec, actions, mask, out)
+            n += 1
+        if num_words > 0:
+            digests[i] = _look_digest(found, row, spec, words, num_words)
+        num_decisions += n
+    return int(num_decisions)
+
+
+def begin_hands(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, hands_at: Ptr, leader: int) -> int:
+    """Start a round of given hands in a row of zeros; 0, or the number of `Game.hand_faults`."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    fault = begin_given(row, spec, view(hands_at, spec[S.NUM_PLAYERS] + num_given), int(leader))
+    if fault == 0:
+        kernels.update_legal(row, spec, actions)
+    return int(fault)
+
+
+def resample_hidden(spec_at: Ptr, row_at: Ptr, seat: int, key_at: Ptr) -> int:
+    """Replace the cards that a seat cannot see by a uniform sample, drawn from a key."""
+    spec = view(spec_at, spec_size)
+    resample(view(row_at, spec[S.ROW_SIZE]), spec, int(seat), view(key_at, 1)[0])
+    return 0
+
+
+ENTRIES: Final = (
+    EngineEntry("begin", begin, (*TABLE, INTS)),
+    EngineEntry("begin_round", begin_round, (*TABLE, INT)),
+    EngineEntry("play", play, (*TABLE, INT, FLOATS)),
+    EngineEntry("play_cards", play_cards, (*TABLE, INT, INTS, FLOATS)),
+    EngineEntry("step", step, (*TABLE, INT, FLOATS, MASK, BYTES)),
+    EngineEntry("write_mask", write_mask, (INTS, INTS, MASK)),
+    EngineEntry("observe", observe, (*TABLE, INT, BYTES)),
+    EngineEntry("observe_all", observe_all, (*TABLE, BYTES)),
+    EngineEntry("count_legal", count_legal, (INTS, INTS)),
+    EngineEntry("nth_legal", nth_legal, (INTS, INTS, INT)),
+    EngineEntry("choose_legal", choose_legal, (INTS, INTS, DOUBLE)),
+    EngineEntry("list_legal", list_legal, (*TABLE, INTS, INTS)),
+    EngineEntry("action_cards", action_cards, (*TABLE, INT, INTS)),
+    EngineEntry("play_rounds", play_rounds, (*TABLE, INTS, INT, INTS, FLOATS, MASK, BYTES, INTS, INT)),
+)
+BEGIN_HANDS: Final = EngineEntry("begin_hands", begin_hands, (*TABLE, INTS, INT))
+RESAMPLE_HIDDEN: Final = EngineEntry("resample_hidden", resample_hidden, (INTS, INTS, INT, INTS))
 
 
 def entries_of(game: AnyGame) -> list[EngineEntry]:
     """The entries of a game's module."""
-    kernels, columns = game.kernels, game.columns
-    begin_one, _, is_refused_with, _, play_alone = per_game(game)
-    begin_a_round, update_legal = kernels.begin_round, kernels.update_legal
-    cards_of, observe_seat, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
-    resample = kernels.resample_hidden
-    _, is_legal, write_the_mask, num_legal, nth, choose, list_of_legal = kernels.legal
-    TURN, HAND = columns.turn, columns.hand
-    spec_size, fields = sizes_of(game)
-    num_extra = max(2, len(game.extra_hands))  # room for the numbers of a fault
-
-    # What several entries share is called, not inlined, so that the module has it once.
-    @noinline
-    def deal(row: Row, spec: Spec, actions: ActionFields, key: int, game_round: int, leader: int) -> None:
-        begin_one(row, spec, actions, key, game_round, leader)
-
-    @noinline
-    def advance(
-        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
-    ) -> int:
-        return play_alone(row, spec, actions, action, cards, rewards)
-
-    @noinline
-    def look(row: Row, spec: Spec, actions: ActionFields, mask: Output, out: Output) -> None:
-        write_the_mask(row, spec, mask, 0)
-        observe_seat(row, spec, actions, row[TURN], out, 0)
-
-    @noinline
-    def look_digest(value: int, row: Row, spec: Spec, words: Row, num_words: int) -> int:
-        return digest(digest(value, row, spec[S.ROW_SIZE]), words, num_words)
-
-    # ------------------------------------------------------------ entries
-
-    def begin(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, number: Ptr) -> int:
-        """Start a game; `number` points to its key, round and leader (-1: as the rules say)."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        numbers = view(number, 3)
-        deal(row, spec, actions, numbers[0], numbers[1], numbers[2])
-        return int(row[TURN])
-
-    def begin_round(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, leader: int) -> int:
-        """Start a round from the hands in the row."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        begin_a_round(row, spec, int(leader))
-        update_legal(row, spec, actions)
-        return int(row[TURN])
-
-    def play(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr) -> int:
-        """Play an action; returns what `play_one` of `backends.python.loops_of` does."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        action = int(action)
-        if row[TURN] < 0 or not is_legal(row, spec, action):
-            return REFUSED
-        cards = cards_of(row[HAND + row[TURN]], actions, action)
-        return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
-
-    def play_cards(
-        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr, rewards_at: Ptr
-    ) -> int:
-        """`play` with exact cards; refused if the action cannot be played with them."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        action = int(action)
-        cards = view(cards_at, 1)[0]
-        if row[TURN] < 0 or is_refused_with(row, spec, actions, action, cards):
-            return REFUSED
-        return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
-
-    def step(
-        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr, mask_at: Ptr, out_at: Ptr
-    ) -> int:
-        """`play`, then write the next mask and the next player's observation."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        action = int(action)
-        if row[TURN] < 0 or not is_legal(row, spec, action):
-            return REFUSED
-        cards = cards_of(row[HAND + row[TURN]], actions, action)
-        code = advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
-        look(row, spec, actions, view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH))
-        return code
-
-    def write_mask(spec_at: Ptr, row_at: Ptr, mask_at: Ptr) -> int:
-        """Write the legal-action mask."""
-        spec = view(spec_at, spec_size)
-        write_the_mask(view(row_at, spec[S.ROW_SIZE]), spec, view(mask_at, ANY_LENGTH), 0)
-        return 0
-
-    def observe(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, seat: int, out_at: Ptr) -> int:
-        """Write the observation of a seat, zeros for -1."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        observe_seat(row, spec, actions, int(seat), view(out_at, ANY_LENGTH), 0)
-        return 0
-
-    def observe_all(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, out_at: Ptr) -> int:
-        """Write the global observation."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        observe_everything(row, spec, actions, view(out_at, ANY_LENGTH), 0)
-        return 0
-
-    def count_legal(spec_at: Ptr, row_at: Ptr) -> int:
-        """Count the legal actions."""
-        spec = view(spec_at, spec_size)
-        return int(num_legal(view(row_at, spec[S.ROW_SIZE]), spec))
-
-    def nth_legal(spec_at: Ptr, row_at: Ptr, n: int) -> int:
-        """The n-th legal action from 0, -1 if there are fewer."""
-        spec = view(spec_at, spec_size)
-        return int(nth(view(row_at, spec[S.ROW_SIZE]), spec, int(n)))
-
-    def choose_legal(spec_at: Ptr, row_at: Ptr, draw: float) -> int:
-        """A uniform legal action by a draw in [0, 1), -1 if there is none."""
-        spec = view(spec_at, spec_size)
-        return int(choose(view(row_at, spec[S.ROW_SIZE]), spec, draw))
-
-    def list_legal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, ids_at: Ptr, cards_at: Ptr) -> int:
-        """Write the legal actions and the cards of each, int64 (A,) both; returns their number."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        size = spec[S.NUM_ACTIONS]
-        return int(list_of_legal(row, spec, actions, view(ids_at, size), view(cards_at, size), 0))
-
-    def action_cards(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr) -> int:
-        """Write the cards that an action would play, as a mask."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        view(cards_at, 1)[0] = cards_of(row[HAND + row[TURN]], actions, int(action))
-        return 0
-
-    def play_rounds(
-        spec_at: Ptr,
-        actions_at: Ptr,
-        row_at: Ptr,
-        keys_at: Ptr,
-        num_games: int,
-        digests_at: Ptr,
-        rewards_at: Ptr,
-        mask_at: Ptr,
-        out_at: Ptr,
-        words_at: Ptr,
-        num_words: int,
-    ) -> int:
-        """Deal and play `num_games` games at random, with mask and observation at every decision.
-
-        The game of key k takes in its n-th decision the legal action of the draw ``uniform(k, n)``. Digests
-        are of the row, and of the `num_words` words at `words_at`, where the caller has put the other arrays,
-        at every decision and at the end; with `num_words` 0 none are made. Returns the number of decisions.
-        """
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        rewards, mask, out = view(rewards_at, ANY_LENGTH), view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH)
-        keys, digests = view(keys_at, num_games), view(digests_at, num_games)
-        words = view(words_at, ANY_LENGTH)
-        num_decisions = 0
-        for i in range(num_games):
-            key = keys[i]
-            for k in range(spec[S.ROW_SIZE]):
-                row[k] = 0
-            for seat in range(spec[S.NUM_PLAYERS]):
-                rewards[seat] = 0
-            deal(row, spec, actions, key, 0, -1)
-            look(row, spec, actions, mask, out)
-            found = key
-            n = 0
-            while row[TURN] >= 0:
-                if num_words > 0:
-                    found = look_digest(found, row, spec, words, num_words)
-                action = choose(row, spec, uniform(key, n))
-                cards = cards_of(row[HAND + row[TURN]], actions, action)
-                advance(row, spec, actions, action, cards, rewards)
-                look(row, spec, actions, mask, out)
-                n += 1
-            if num_words > 0:
-                digests[i] = look_digest(found, row, spec, words, num_words)
-            num_decisions += n
-        return int(num_decisions)
-
-    table = (INTS, INTS, INTS)
-    exported = [
-        EngineEntry("begin", begin, (*table, INTS)),
-        EngineEntry("begin_round", begin_round, (*table, INT)),
-        EngineEntry("play", play, (*table, INT, FLOATS)),
-        EngineEntry("play_cards", play_cards, (*table, INT, INTS, FLOATS)),
-        EngineEntry("step", step, (*table, INT, FLOATS, MASK, BYTES)),
-        EngineEntry("write_mask", write_mask, (INTS, INTS, MASK)),
-        EngineEntry("observe", observe, (*table, INT, BYTES)),
-        EngineEntry("observe_all", observe_all, (*table, BYTES)),
-        EngineEntry("count_legal", count_legal, (INTS, INTS)),
-        EngineEntry("nth_legal", nth_legal, (INTS, INTS, INT)),
-        EngineEntry("choose_legal", choose_legal, (INTS, INTS, DOUBLE)),
-        EngineEntry("list_legal", list_legal, (*table, INTS, INTS)),
-        EngineEntry("action_cards", action_cards, (*table, INT, INTS)),
-        EngineEntry("play_rounds", play_rounds, (*table, INTS, INT, INTS, FLOATS, MASK, BYTES, INTS, INT)),
-    ]
-    begin_given = game.begin_hands
-    if begin_given is not None:
-
-        def begin_hands(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, hands_at: Ptr, leader: int) -> int:
-            """Start a round of given hands in a row of zeros; 0, or the number of `Game.hand_faults`."""
-            spec = view(spec_at, spec_size)
-            row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-            fault = begin_given(row, spec, view(hands_at, spec[S.NUM_PLAYERS] + num_extra), int(leader))
-            if fault == 0:
-                update_legal(row, spec, actions)
-            return int(fault)
-
-        exported.append(EngineEntry("begin_hands", begin_hands, (*table, INTS, INT)))
-    if resample is not None:
-
-        def resample_hidden(spec_at: Ptr, row_at: Ptr, seat: int, key_at: Ptr) -> int:
-            """Replace the cards that a seat cannot see by a uniform sample, drawn from a key."""
-            spec = view(spec_at, spec_size)
-            resample(view(row_at, spec[S.ROW_SIZE]), spec, int(seat), view(key_at, 1)[0])
-            return 0
-
-        exported.append(EngineEntry("resample_hidden", resample_hidden, (INTS, INTS, INT, INTS)))
-    return exported
+    begin_given, resample = game.begin_hands, game.kernels.resample_hidden
+    entries = ENTRIES if begin_given is None else (*ENTRIES, BEGIN_HANDS)
+    entries = entries if resample is None else (*entries, RESAMPLE_HIDDEN)
+    given = {**parts_of_tables(game), "begin_given": begin_given, "resample": resample}
+    # `begin_hands` of a game writes the cards and the number of a fault.
+    return list(specialise(entries, **given, num_given=max(2, len(game.extra_hands))))

@@ -13,7 +13,7 @@ import numpy as np
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, history_of
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import card_check
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
 from tienlen_env.single.base import AnyPlay, AnyRound, Facts, round_type
@@ -512,7 +512,7 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
     row, options, fields = (array.tolist() for array in session.batch.kernel_arrays)
     row = row[0]
     is_held = cards != 0 and cards & ~row[game.columns.hand + session.turn] == 0
-    is_refused = per_game(game).is_refused_with
+    is_refused = card_check(game)
     actions = [play.action for play in legal]
     if words.find_action is not None:
         actions = [words.find_action(options, fields, cards)] if is_held else []

@@ -35,15 +35,17 @@ from tienlen_agents.networks.inference import TILE
 from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_agents.rule_based import RuleAgent
 from tienlen_agents.search.agent import SearchAgent
-from tienlen_agents.search.context import new_workspace, num_values, search_loops, setup_of
+from tienlen_agents.search.context import new_workspace, num_values, setup_of
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
+from tienlen_agents.search.loops import evaluate as evaluate_all, resolve, search as search_worlds
 from tienlen_agents.words import words_of
-from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.backends.per_game import columns, is_refused_with, legal
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.common.specialise import GIVEN, specialise
 from tienlen_env.games.registry import has_payments
 from tienlen_table.engine.entries import (
     BYTES,
@@ -52,15 +54,23 @@ from tienlen_table.engine.entries import (
     HALVES,
     INT,
     INTS,
+    TABLE,
     WORDS,
+    Choice,
     EngineEntry,
     Ptr,
     agent_entries,
     grid,
-    sizes_of,
+    parts_of_tables,
+    table_at,
     view,
 )
 from tienlen_table.engine.memory import clear, opener
+
+# The plain functions behind the loops that Python calls.
+_forward, _log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
+_believe, _tile = inference.believe.py_func, inference.write_tiles.py_func
+_pick, _add = pick_columns.py_func, add_rule_inputs.py_func
 
 MAX_WORLDS: Final = 256
 RULE_AGENTS: Final = ("greedy", "greedy_long", "heuristic", "trickster")
@@ -118,6 +128,21 @@ class NetworkMemory(NamedTuple):
     logits: Float32Array
     log_prior: Float32Array
     card_weights: npt.NDArray[np.float64]
+
+
+choose: Choice = GIVEN  # of a rule-based agent
+prepare: Callable[[Row, Spec], None] = GIVEN  # of that
+constants: IntArray = GIVEN  # its weights
+first_weight: int = GIVEN  # their place in its state
+num_weights: int = GIVEN
+can_extend: Callable[[ActionFields, int, int, int], bool] = GIVEN  # these four: of `GameWords`
+find_cards: Callable[[Spec, ActionFields, int], int] = GIVEN
+reason: Callable[[Row, Spec, ActionFields, int, int], int] = GIVEN
+required_column: int = GIVEN
+table_column: int = GIVEN
+open_search: Callable[[Ptr], SearchMemory] = GIVEN
+open_network: Callable[[Ptr], NetworkMemory] = GIVEN
+read: Callable[[Spec, ActionFields, Any], int] = GIVEN  # of `Features.one_reader`
 
 
 def search_setup(rules: AnyRules) -> SearchSetup:
@@ -181,16 +206,7 @@ def new_network_memory(
     return read, memory
 
 
-def entries_of(game: AnyGame) -> list[EngineEntry]:
-    """The entries of all agents that play a game."""
-    rules = next(iter(game.presets.values()))
-    entries = [entry for agent in rule_agents(game) for entry in rule_entries(game, agent)]
-    entries += card_entries(game)
-    with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
-        entries += search_entries(game, *new_search_memory(search_setup(rules)))
-    row_size = int(game.build_spec(rules)[0][S.ROW_SIZE])
-    config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
-    return entries + network_entries(game, *new_network_memory(rules, row_size, config))
+# ---------------------------------------------------------------- the rule-based agents
 
 
 def rule_agents(game: AnyGame) -> list[RuleAgent]:
@@ -200,30 +216,90 @@ def rule_agents(game: AnyGame) -> list[RuleAgent]:
     ]
 
 
+def choose_by_weights(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
+    """The choice of an agent whose state is nothing but weights."""
+    return choose(spec, actions, row, constants, ids, cards)
+
+
+def choose_prepared(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
+    """The choice of another agent."""
+    prepare(state, spec)
+    return choose(spec, actions, row, state, ids, cards)
+
+
+def write_weights(state: Row) -> None:
+    """Write the agent's weights to its state."""
+    for i in range(num_weights):
+        state[first_weight + i] = constants[i]
+
+
 def rule_entries(game: AnyGame, agent: RuleAgent) -> list[EngineEntry]:
     """The choice of a rule-based agent; its weights are constants of the compiled code."""
-    prepare, choose, constants = agent._prepare, agent._choose, agent.state
-    if constants.dtype != np.int64:  # nothing but weights
+    state, parts = agent.state, dict[str, object](choose=agent._choose, prepare=agent._prepare)
+    if state.dtype != np.int64:
+        return agent_entries(game, agent.name, specialise(choose_by_weights, **parts, constants=state))
+    (used,) = np.nonzero(state)
+    first, weights = int(used.min(initial=0)), state[used.min(initial=0) : used.max(initial=-1) + 1]
+    parts |= {"constants": weights.astype(np.int32), "first_weight": first, "num_weights": len(weights)}
+    choice, write = specialise((choose_prepared, write_weights), **parts)
+    return agent_entries(game, agent.name, choice, len(state), write if len(weights) else None)
 
-        def choose_by_weights(
-            spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row
-        ) -> int:
-            return choose(spec, actions, row, constants, ids, cards)
 
-        return agent_entries(game, agent.name, choose_by_weights)
-    (used,) = np.nonzero(constants)
-    first, weights = int(used.min(initial=0)), constants[used.min(initial=0) : used.max(initial=-1) + 1]
-    narrow, num_weights = weights.astype(np.int32), len(weights)
+# ---------------------------------------------------------------- the cards that a person chooses
 
-    def write_state(state: Row) -> None:
-        for i in range(num_weights):
-            state[first + i] = narrow[i]
 
-    def choice(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
-        prepare(state, spec)
-        return choose(spec, actions, row, state, ids, cards)
+def find_action(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
+    """The legal action that these cards of the hand to act are; -1 for none."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    cards = view(cards_at, 1)[0]
+    if row[columns.turn] < 0 or cards & ~row[columns.hand + row[columns.turn]] != 0:
+        return -1
+    action = find_cards(spec, actions, cards)
+    if action < 0 or is_refused_with(row, spec, actions, action, cards):
+        return -1
+    return int(action)
 
-    return agent_entries(game, agent.name, choice, len(constants), write_state if num_weights else None)
+
+def try_actions(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
+    """The same in a game that cannot find the action of cards."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    for i in range(legal.num_legal(row, spec)):
+        action = legal.nth_legal(row, spec, i)
+        if not is_refused_with(row, spec, actions, action, view(cards_at, 1)[0]):
+            return int(action)
+    return -1
+
+
+def extensions(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, selected_at: Ptr, ids_at: Ptr, cards_at: Ptr
+) -> int:
+    """Write the legal actions that contain the selected cards and more; returns their number."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    size = spec[S.NUM_ACTIONS]
+    ids, cards, selected = view(ids_at, size), view(cards_at, size), view(selected_at, 1)[0]
+    kept = 0
+    for i in range(legal.list_legal(row, spec, actions, ids, cards, 0)):
+        if can_extend(actions, ids[i], cards[i], selected):
+            ids[kept], cards[kept] = ids[i], cards[i]
+            kept += 1
+    return kept
+
+
+def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, numbers_at: Ptr) -> int:
+    """The number of the reason why cards are refused (`GameWords.reasons`), and what its sentence names.
+
+    `numbers_at` points to the cards; `action` is -1 for the action that they are. The action, the cards
+    of them that are not in the hand, and `GameWords.reason_columns` of the row are written there.
+    """
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    numbers = view(numbers_at, 4)
+    cards, chosen = numbers[0], int(action)
+    if chosen < 0:
+        chosen = find_cards(spec, actions, cards)
+    numbers[0] = chosen
+    numbers[1] = cards & ~row[columns.hand + row[columns.turn]] if row[columns.turn] >= 0 else 0
+    numbers[2], numbers[3] = row[required_column], row[table_column]
+    return int(reason(row, spec, actions, chosen, cards))
 
 
 def card_entries(game: AnyGame) -> list[EngineEntry]:
@@ -231,230 +307,139 @@ def card_entries(game: AnyGame) -> list[EngineEntry]:
     if not game.has_card_choice:
         return []
     words = words_of(next(iter(game.presets.values())))
-    is_part = words.can_extend
-    find: Any = words.find_action
-    reason: Any = words.reason
-    spec_size, fields = sizes_of(game)
-    legal, is_refused_with = game.kernels.legal, per_game(game).is_refused_with
-    list_legal, num_legal, nth_legal = legal.list_legal, legal.num_legal, legal.nth_legal
-    HAND, TURN = game.columns.hand, game.columns.turn
-    required, on_table = words.reason_columns
-
-    def find_action(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
-        """The legal action that these cards of the hand to act are; -1 for none."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        cards = view(cards_at, 1)[0]
-        if row[TURN] < 0 or cards & ~row[HAND + row[TURN]] != 0:
-            return -1
-        action = find(spec, actions, cards)
-        if action < 0 or is_refused_with(row, spec, actions, action, cards):
-            return -1
-        return int(action)
-
-    def try_actions(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
-        """The same in a game that cannot find the action of cards."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        for i in range(num_legal(row, spec)):
-            action = nth_legal(row, spec, i)
-            if not is_refused_with(row, spec, actions, action, view(cards_at, 1)[0]):
-                return int(action)
-        return -1
-
-    def extensions(
-        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, selected_at: Ptr, ids_at: Ptr, cards_at: Ptr
-    ) -> int:
-        """Write the legal actions that contain the selected cards and more; returns their number."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        size = spec[S.NUM_ACTIONS]
-        ids, cards, selected = view(ids_at, size), view(cards_at, size), view(selected_at, 1)[0]
-        kept = 0
-        for i in range(list_legal(row, spec, actions, ids, cards, 0)):
-            if is_part(actions, ids[i], cards[i], selected):
-                ids[kept], cards[kept] = ids[i], cards[i]
-                kept += 1
-        return kept
-
-    def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, numbers_at: Ptr) -> int:
-        """The number of the reason why cards are refused (`GameWords.reasons`), and what its sentence names.
-
-        `numbers_at` points to the cards; `action` is -1 for the action that they are. The action, the cards
-        of them that are not in the hand, and `GameWords.reason_columns` of the row are written there.
-        """
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        numbers = view(numbers_at, 4)
-        cards, chosen = numbers[0], int(action)
-        if chosen < 0:
-            chosen = find(spec, actions, cards)
-        numbers[0] = chosen
-        numbers[1] = cards & ~row[HAND + row[TURN]] if row[TURN] >= 0 else 0
-        numbers[2], numbers[3] = row[required], row[on_table]
-        return int(reason(row, spec, actions, chosen, cards))
-
-    table = (INTS, INTS, INTS)
     entries = [
-        EngineEntry("find_action", try_actions if find is None else find_action, (*table, INTS)),
-        EngineEntry("extensions", extensions, (*table, INTS, INTS, INTS)),
+        EngineEntry("find_action", try_actions if words.find_action is None else find_action, (*TABLE, INTS)),
+        EngineEntry("extensions", extensions, (*TABLE, INTS, INTS, INTS)),
     ]
-    return entries if reason is None else [*entries, EngineEntry("refusal", refusal, (*table, INT, INTS))]
+    if words.reason is not None:
+        entries.append(EngineEntry("refusal", refusal, (*TABLE, INT, INTS)))
+    required, on_table = words.reason_columns
+    given = {**parts_of_tables(game), "can_extend": words.can_extend, "find_cards": words.find_action}
+    given |= {"reason": words.reason, "required_column": required, "table_column": on_table}
+    return list(specialise(tuple(entries), **given))
+
+
+# ---------------------------------------------------------------- the search
+
+
+def search(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, events_at: Ptr, num_events: int, prior_at: Ptr,
+    weights_at: Ptr, memory_at: Ptr,
+) -> int:  # fmt: skip
+    """The action of a search.
+
+    `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to card
+    weights if the memory has `num_opponents`.
+    """
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    memory, events = open_search(memory_at), view(events_at, num_events)
+    ids, log_prior = memory.ids, memory.log_prior
+    card_weights = memory.no_weights
+    if memory.num_opponents > 0:
+        card_weights = grid(weights_at, (memory.num_opponents, NUM_CARDS))
+    num = legal.list_legal(row, spec, actions, ids, memory.cards, 0)
+    if num <= 1:
+        return int(ids[0]) if num else -1
+    default = -1
+    if memory.options.has_prior:
+        decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, -1)
+        _, solved = resolve(decision, memory.workspace, memory.game)
+        if solved >= 0:
+            return int(ids[solved])
+        prior = view(prior_at, num)
+        default = 0
+        for i in range(num):
+            log_prior[i] = prior[i]
+            if prior[i] > prior[default]:
+                default = i
+    decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, default)
+    return int(ids[search_worlds(decision, memory.options, memory.workspace, memory.game)])
+
+
+def evaluate(
+    spec_at: Ptr, actions_at: Ptr, row_at: Ptr, events_at: Ptr, num_events: int, memory_at: Ptr
+) -> int:
+    """Write the estimates of the legal actions, which are written too; returns the number of worlds."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    memory, events = open_search(memory_at), view(events_at, num_events)
+    ids = memory.ids
+    num = legal.list_legal(row, spec, actions, ids, memory.cards, 0)
+    if num == 0:
+        return 0
+    cards, log_prior = memory.cards[:num], memory.log_prior[:num]
+    decision = Decision(row, events, ids[:num], cards, log_prior, memory.no_weights, -1)
+    return int(evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates))
 
 
 def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[EngineEntry]:
     """``search`` and ``evaluate``."""
-    spec_size, fields = sizes_of(game)
-    list_legal = game.kernels.legal.list_legal
-    loops = search_loops(functions)
-    resolve, search_worlds = loops.resolve.py_func, loops.search.py_func
-    evaluate_all = loops.evaluate.py_func
-    open_memory = opener(template)
-
-    def search(
-        spec_at: Ptr,
-        actions_at: Ptr,
-        row_at: Ptr,
-        events_at: Ptr,
-        num_events: int,
-        prior_at: Ptr,
-        weights_at: Ptr,
-        memory_at: Ptr,
-    ) -> int:
-        """The action of a search.
-
-        `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to card
-        weights if the memory has `num_opponents`.
-        """
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        memory, events = open_memory(memory_at), view(events_at, num_events)
-        ids, log_prior = memory.ids, memory.log_prior
-        card_weights = memory.no_weights
-        if memory.num_opponents > 0:
-            card_weights = grid(weights_at, (memory.num_opponents, NUM_CARDS))
-        num = list_legal(row, spec, actions, ids, memory.cards, 0)
-        if num <= 1:
-            return int(ids[0]) if num else -1
-        default = -1
-        if memory.options.has_prior:
-            decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, -1)
-            _, solved = resolve(decision, memory.workspace, memory.game)
-            if solved >= 0:
-                return int(ids[solved])
-            prior = view(prior_at, num)
-            default = 0
-            for i in range(num):
-                log_prior[i] = prior[i]
-                if prior[i] > prior[default]:
-                    default = i
-        decision = Decision(
-            row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, default
-        )
-        return int(ids[search_worlds(decision, memory.options, memory.workspace, memory.game)])
-
-    def evaluate(
-        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, events_at: Ptr, num_events: int, memory_at: Ptr
-    ) -> int:
-        """Write the estimates of the legal actions, which are written too; returns the number of worlds."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        memory, events = open_memory(memory_at), view(events_at, num_events)
-        ids = memory.ids
-        num = list_legal(row, spec, actions, ids, memory.cards, 0)
-        if num == 0:
-            return 0
-        cards, log_prior = memory.cards[:num], memory.log_prior[:num]
-        decision = Decision(row, events, ids[:num], cards, log_prior, memory.no_weights, -1)
-        return int(evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates))
-
-    table = (INTS, INTS, INTS)
-    return [
-        EngineEntry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INTS)),
-        EngineEntry("evaluate", evaluate, (*table, INTS, INT, INTS)),
-    ]
+    entries = (
+        EngineEntry("search", search, (*TABLE, INTS, INT, FLOATS, DOUBLES, INTS)),
+        EngineEntry("evaluate", evaluate, (*TABLE, INTS, INT, INTS)),
+    )
+    given = {**parts_of_tables(game), "search_game": functions, "rollout_game": functions.rollout}
+    return list(specialise(entries, **given, open_search=opener(template)))
 
 
-def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMemory) -> list[EngineEntry]:
-    """``network``, and what reads the weights of a file."""
-    spec_size, fields = sizes_of(game)
-    forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
-    believe = inference.believe.py_func
-    tile = inference.write_tiles.py_func
-    pick, add = pick_columns.py_func, add_rule_inputs.py_func
-    open_memory = opener(template)
+# ---------------------------------------------------------------- the networks
 
-    def network(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, memory_at: Ptr) -> int:
-        """Write log-probabilities and card weights; returns the most probable action, the first of equals."""
-        spec = view(spec_at, spec_size)
-        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
-        memory = open_memory(memory_at)
-        for column in range(spec[S.ROW_SIZE]):
-            memory.reader.row[0, column] = row[column]
-        num = read(spec, actions, memory.reader)
-        inputs = memory.reader.inputs
-        forward(
-            inputs.observation,
-            inputs.segment_start,
-            inputs.action_features[:num],
-            inputs.prior[:num],
-            memory.weights,
-            memory.workspace,
-            memory.states,
-            memory.logits[:num],
-        )
-        log_probabilities(memory.logits[:num], inputs.segment_start, memory.log_prior[:num])
-        if memory.card_weights.shape[1] > 0:
-            believe(
-                inputs.observation,
-                memory.belief,
-                memory.belief_workspace,
-                memory.outputs,
-                memory.card_weights,
-            )
-        best = 0
-        for i in range(num):
-            if memory.logits[i] > memory.logits[best]:
-                best = i
-        return int(inputs.action[best])
 
-    def write_tiles(
-        weight_at: Ptr, num_outputs: int, num_inputs: int, tiles_at: Ptr, num_tiles: int, num_rows: int
-    ) -> int:
-        """`tienlen_agents.networks.inference.write_tiles`."""
-        tile(grid(weight_at, (num_outputs, num_inputs)), grid(tiles_at, (num_tiles, num_rows, TILE)))
-        return 0
+def network(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, memory_at: Ptr) -> int:
+    """Write log-probabilities and card weights; returns the most probable action, the first of equals."""
+    spec, actions, row = table_at(spec_at, actions_at, row_at)
+    memory = open_network(memory_at)
+    for column in range(spec[S.ROW_SIZE]):
+        memory.reader.row[0, column] = row[column]
+    num = read(spec, actions, memory.reader)
+    inputs = memory.reader.inputs
+    logits = memory.logits[:num]
+    _forward(
+        inputs.observation, inputs.segment_start, inputs.action_features[:num], inputs.prior[:num],
+        memory.weights, memory.workspace, memory.states, logits,
+    )  # fmt: skip
+    _log_probabilities(logits, inputs.segment_start, memory.log_prior[:num])
+    if memory.card_weights.shape[1] > 0:
+        workspace, outputs = memory.belief_workspace, memory.outputs
+        _believe(inputs.observation, memory.belief, workspace, outputs, memory.card_weights)
+    best = 0
+    for i in range(num):
+        if logits[i] > logits[best]:
+            best = i
+    return int(inputs.action[best])
 
-    def pick_columns_(
-        weights_at: Ptr, num_outputs: int, num_inputs: int, index_at: Ptr, num_columns: int, out_at: Ptr
-    ) -> int:
-        """`tienlen_agents.networks.features.general.pick_columns`."""
-        out = grid(out_at, (num_outputs, num_columns))
-        pick(grid(weights_at, (num_outputs, num_inputs)), view(index_at, num_columns), out)
-        return 0
 
-    def add_rule_inputs_(
-        weights_at: Ptr, num_outputs: int, num_inputs: int, inputs_at: Ptr, num_rules: int, bias_at: Ptr
-    ) -> int:
-        """`tienlen_agents.networks.features.general.add_rule_inputs`."""
-        inputs, bias = view(inputs_at, num_rules), view(bias_at, num_outputs)
-        add(grid(weights_at, (num_outputs, num_inputs)), inputs, bias)
-        return 0
+def write_tiles(
+    weight_at: Ptr, num_outputs: int, num_inputs: int, tiles_at: Ptr, num_tiles: int, num_rows: int
+) -> int:
+    """`tienlen_agents.networks.inference.write_tiles`."""
+    _tile(grid(weight_at, (num_outputs, num_inputs)), grid(tiles_at, (num_tiles, num_rows, TILE)))
+    return 0
 
-    def widen(halves_at: Ptr, words_at: Ptr, count: int) -> int:
-        """Write float16 as float32, as their bits."""
-        halves, words = view(halves_at, count), view(words_at, count)
-        for i in range(count):
-            words[i] = widened(int(halves[i]))
-        return 0
 
-    return [
-        EngineEntry("network", network, (INTS, INTS, INTS, INTS)),
-        EngineEntry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
-        EngineEntry("pick_columns", pick_columns_, (FLOATS, INT, INT, INTS, INT, FLOATS)),
-        EngineEntry("add_rule_inputs", add_rule_inputs_, (FLOATS, INT, INT, BYTES, INT, FLOATS)),
-        EngineEntry("widen", widen, (HALVES, WORDS, INT)),
-    ]
+def pick_columns_(
+    weights_at: Ptr, num_outputs: int, num_inputs: int, index_at: Ptr, num_columns: int, out_at: Ptr
+) -> int:
+    """`tienlen_agents.networks.features.general.pick_columns`."""
+    out = grid(out_at, (num_outputs, num_columns))
+    _pick(grid(weights_at, (num_outputs, num_inputs)), view(index_at, num_columns), out)
+    return 0
+
+
+def add_rule_inputs_(
+    weights_at: Ptr, num_outputs: int, num_inputs: int, inputs_at: Ptr, num_rules: int, bias_at: Ptr
+) -> int:
+    """`tienlen_agents.networks.features.general.add_rule_inputs`."""
+    inputs, bias = view(inputs_at, num_rules), view(bias_at, num_outputs)
+    _add(grid(weights_at, (num_outputs, num_inputs)), inputs, bias)
+    return 0
+
+
+def widen(halves_at: Ptr, words_at: Ptr, count: int) -> int:
+    """Write float16 as float32, as their bits."""
+    halves, words = view(halves_at, count), view(words_at, count)
+    for i in range(count):
+        words[i] = widened(int(halves[i]))
+    return 0
 
 
 def widened(half: int) -> int:
@@ -470,3 +455,28 @@ def widened(half: int) -> int:
             fraction <<= 1
             exponent -= 1
     return sign | (exponent + 112) << 23 | (fraction & 1023) << 13
+
+
+def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMemory) -> list[EngineEntry]:
+    """``network``, and what reads the weights of a file."""
+    entries = (
+        EngineEntry("network", network, (INTS, INTS, INTS, INTS)),
+        EngineEntry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
+        EngineEntry("pick_columns", pick_columns_, (FLOATS, INT, INT, INTS, INT, FLOATS)),
+        EngineEntry("add_rule_inputs", add_rule_inputs_, (FLOATS, INT, INT, BYTES, INT, FLOATS)),
+        EngineEntry("widen", widen, (HALVES, WORDS, INT)),
+    )
+    given = {**parts_of_tables(game), "read": read, "open_network": opener(template)}
+    return list(specialise(entries, **given))
+
+
+def entries_of(game: AnyGame) -> list[EngineEntry]:
+    """The entries of all agents that play a game."""
+    rules = next(iter(game.presets.values()))
+    entries = [entry for agent in rule_agents(game) for entry in rule_entries(game, agent)]
+    entries += card_entries(game)
+    with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
+        entries += search_entries(game, *new_search_memory(search_setup(rules)))
+    row_size = int(game.build_spec(rules)[0][S.ROW_SIZE])
+    config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
+    return entries + network_entries(game, *new_network_memory(rules, row_size, config))

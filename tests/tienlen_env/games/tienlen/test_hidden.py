@@ -278,7 +278,7 @@ def test_the_search_draws_and_lists_exactly_the_deals_that_agree(
                 fit.add(drawn, cells)
             assert set(drawn) <= cells
             arguments = decision, agent.options, context.workspace, context.memory
-            if num := int(context._loops.begin_evaluation(*arguments)):
+            if num := int(context._loops.begin_estimate(*arguments)):
                 listed, logs = np.empty((num, 5), np.int64), np.empty(num)
                 context._loops.list_worlds(*arguments, listed, logs)
                 possible = listed[logs > -np.inf][:, : rules.num_players]
