@@ -13,6 +13,7 @@ from tests.needs import ROOT
 from tienlen_env import Batch
 from tienlen_env.engine.agent import AnswerError, RandomAgent
 from tienlen_env.engine.round_loop import RoundLoop
+from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.errors import IllegalPlayError
 
 FOLDERS: Final = ("tienlen_env", "agents", "train", "extensions", "research", "tools", "examples")
@@ -20,7 +21,7 @@ ASKS: Final = frozenset({"act", "act_cards", "choose", "choose_cards", "ask"})
 STEPS: Final = frozenset({"step", "step_games", "_step_games", "apply", "_turns"})
 SESSION: Final = "a session of one game, where people play, too, and take back; `Session.ask` checks agents"
 ALLOWED: Final = {
-    ("tienlen_env/envs/one_seat.py", "_play_on"): "counts microseconds, and deals anew within a step",
+    ("tienlen_env/engine/round_loop.py", "run"): "the one loop",
     ("extensions/table/tienlen_table/server/hub.py", "prepare"): "one play, so that all is compiled",
     ("agents/tienlen_agents/terminal/play.py", "play"): SESSION,
     ("tools/docs/make_table_pictures.py", "a_round"): SESSION,
@@ -117,6 +118,17 @@ def test_an_illegal_play_names_the_agent_and_changes_nothing(skip_forced: bool) 
     with pytest.raises(IllegalPlayError, match="agent 'fixed' played against the rules: game 0"):
         play(RoundLoop(batch, [Fixed([10**6] * 3)], [0] * 4, skip_forced=skip_forced))
     assert (batch.kernel_arrays.rows == before).all()
+
+
+def test_an_opponent_of_one_seat_that_plays_against_the_rules_is_named() -> None:
+    agent = Fixed(None)
+    agent.act = lambda view: [10**6] * len(view)  # type: ignore[method-assign,assignment,arg-type]
+    games = OneSeatGames("cardgames", 3, opponents=agent)
+    with pytest.raises(IllegalPlayError, match="agent 'fixed' played against the rules: game "):
+        games.reset(3)
+    games = OneSeatGames("cardgames", 1, opponents=Fixed(None), seat=0)
+    with pytest.raises(AnswerError, match="agent 'fixed': expected integers"):
+        [games.reset(seed) for seed in range(9)]
 
 
 @pytest.mark.parametrize("seats", [[0, 0, 0], [0, 0, 0, 2], [-1, 0, 0, 0], [[0] * 4]])

@@ -75,22 +75,38 @@ class RoundLoop:
             raise ValueError(f"seats: expected {shape} indices of {len(agents)} agents")
         self._seats = np.broadcast_to(found, shape)
         self._skip_forced, self._copy = skip_forced, copy
+        self._most = batch.game.max_decisions(batch.rules)
         self.actions = np.full(batch.num_games, NO_ACTION)
         self.cards: IntArray | None = None
         self.rewards: RewardArray = np.zeros(shape, np.float32)
 
     def __iter__(self) -> Iterator[Waiting]:
-        game, rules = self.batch.game, self.batch.rules
-        most = game.max_decisions(rules)
         for step in count(1):
-            turn = self.batch.turn
-            games = np.flatnonzero(turn >= 0)
-            if not games.size:
+            waiting = self.waiting()
+            if not len(waiting.games):
                 return
-            if step > most:
-                names = ", ".join(repr(agent.name) for agent in self.agents if agent is not None)
-                game.check_decisions(rules, step, names)
-            yield Waiting(games, self._seats[games, turn[games]])
+            if step > self._most:
+                self._refuse(step)
+            yield waiting
+
+    def run(self) -> None:
+        """Let the agents play until no game waits: the loop above without a body, in less time."""
+        waiting, step = self.waiting(), 1
+        while len(waiting[0]):
+            if step > self._most:
+                self._refuse(step)
+            self.play(waiting[0], self.answers(waiting))
+            waiting, step = self.waiting(), step + 1
+
+    def _refuse(self, step: int) -> None:
+        names = ", ".join(repr(agent.name) for agent in self.agents if agent is not None)
+        self.batch.game.check_decisions(self.batch.rules, step, names)
+
+    def waiting(self) -> Waiting:
+        """The decisions of the next step; no games: the loop ends."""
+        turn = self.batch.turn
+        games = np.flatnonzero(turn >= 0)
+        return Waiting(games, self._seats[games, turn[games]])
 
     def by_agent(self, waiting: Waiting) -> Iterator[tuple[int, IntArray]]:
         """For each agent that a game waits for its index, ascending, and int64 (m,), these games."""
@@ -103,7 +119,7 @@ class RoundLoop:
         """int64 (n,): the actions of all agents, one question for each agent; see `ask`."""
         games, who = waiting
         if len(games) == 1 or np.count_nonzero(who == who[0]) == len(games):
-            return self.ask(int(who[0]), games)
+            return self.ask(who[0], games)
         actions = np.empty(len(games), np.int64)
         for index in range(len(self.agents)):
             mine = np.flatnonzero(who == index)
@@ -135,18 +151,21 @@ class RoundLoop:
             IllegalPlayError: an action or cards that are not legal; it names the agent, no game has moved.
         """
         try:
-            if self._skip_forced:
-                self.rewards.fill(0)
-                self.batch.step_games(games, actions, self.rewards)
-                return
-            self.actions.fill(NO_ACTION)
-            self.actions[games] = actions
-            if cards is not None:
-                self.cards = np.zeros(len(self.actions), np.int64) if self.cards is None else self.cards
-                self.cards[games] = cards
-            self.rewards, _ = self.batch.step(self.actions, None if cards is None else self.cards)
+            self._advance(games, actions, cards)
         except IllegalPlayError as error:
             agent = self.agents[int(self._seats[error.game, self.batch.turn[error.game]])]
             if agent is None:
                 raise
             raise error.worded(f"agent {agent.name!r} played against the rules: {error}") from error
+
+    def _advance(self, games: IntArray, actions: IntArray, cards: IntArray | None) -> None:
+        if self._skip_forced:
+            self.rewards.fill(0)
+            self.batch.step_games(games, actions, self.rewards)
+            return
+        self.actions.fill(NO_ACTION)
+        self.actions[games] = actions
+        if cards is not None:
+            self.cards = np.zeros(len(self.actions), np.int64) if self.cards is None else self.cards
+            self.cards[games] = cards
+        self.rewards, _ = self.batch.step(self.actions, None if cards is None else self.cards)

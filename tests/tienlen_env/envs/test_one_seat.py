@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -64,7 +63,7 @@ class Plain:
         )
         self.batch.deal(fast.state.key[[game]])
         self.seat = int(games.seat[game])
-        self.agents = [games._agents[i] if i >= 0 else None for i in games._player[game]]
+        self.agents = [[*games._agents, None][i] for i in games._player[game]]
         self.skip_forced = skip_forced
         self.reward = 0.0
         self.play_on()
@@ -205,10 +204,10 @@ def test_learner_sits_everywhere_and_opponents_come_by_their_shares() -> None:
     games._rng = np.random.default_rng(0)
     games._deal(np.arange(4000))
     np.testing.assert_allclose(np.bincount(games.seat) / 4000, 0.25, atol=0.03)
-    others = games._player[games._player >= 0]
+    others = games._player[games._player < len(games._agents)]
     assert others.size == 4000 * 3
     np.testing.assert_allclose(np.bincount(others) / others.size, [0.5, 0.3, 0.2], atol=0.03)
-    assert (games._player[np.arange(4000), games.seat] == -1).all()
+    assert (games._player[np.arange(4000), games.seat] == len(games._agents)).all()
 
 
 def test_opponents_that_look_back_see_the_round() -> None:
@@ -565,7 +564,7 @@ def strange_deals(monkeypatch: pytest.MonkeyPatch) -> Any:
                     if key % 3 == 0:
                         change(row, int(spec[NUM_WORDS]))
 
-            return replace(loops, begin=begin)
+            return loops._replace(begin=begin)
 
         monkeypatch.setattr(batch_module, "get_backend", strange_loops)
 

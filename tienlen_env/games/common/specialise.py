@@ -79,11 +79,17 @@ def _as_module(name: str, value: Any) -> Any:
 
 
 class _Maker:
-    """Makes functions with some values; `spaces` has a copy of each module's variables, by their id."""
+    """Makes functions with some values.
+
+    Attributes:
+        spaces: copies of the variables of modules, by the id of these.
+        functions: for each function what has been made of it.
+    """
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
         self.spaces: dict[int, dict[str, Any]] = {}
+        self.functions: dict[FunctionType, Any] = {}
 
     def made(self, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -94,16 +100,17 @@ class _Maker:
         names = value.__globals__
         if id(names) not in self.spaces and any(names.get(name) is GIVEN for name in self.values):
             self._copy(names)
-        return self.spaces.get(id(names), names).get(value.__name__, value)
+        return self.functions.get(value, value)
 
     def _copy(self, names: dict[str, Any]) -> None:
         self.spaces[id(names)] = copy = {k: self.values.get(k, value) for k, value in names.items()}
-        for name, value in copy.items():
-            if name in self.values or not isinstance(value, FunctionType) or value.__closure__ is not None:
+        for name, value in names.items():
+            if not isinstance(value, FunctionType) or value.__closure__ is not None:
                 continue
-            if value.__globals__ is not names:
+            if name not in self.values and value.__globals__ is not names:
                 copy[name] = self.made(value)
-                continue
-            copy[name] = function = FunctionType(value.__code__, copy, value.__name__, value.__defaults__)
-            function.__kwdefaults__ = value.__kwdefaults__
-            vars(function).update(vars(value))  # marks, such as that of `noinline`
+            elif name not in self.values:
+                copy[name] = made = FunctionType(value.__code__, copy, value.__name__, value.__defaults__)
+                made.__kwdefaults__ = value.__kwdefaults__
+                vars(made).update(vars(value))  # marks, such as that of `noinline`
+            self.functions[value] = copy[name]
