@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from research import peer_loops
 from tools.figures import __main__ as program, pages, results, sources, views
-from tools.figures.registry import ALONE, DEALT, ENTRIES, HISTORICAL, FigureEntry, matches, small_games
+from tools.figures.registry import (
+    ALONE,
+    DEALT,
+    ENTRIES,
+    HISTORICAL,
+    NOTEBOOK_LINES,
+    FigureEntry,
+    jax_rows,
+    matches,
+    printed,
+    small_games,
+)
 
 ROOT = Path(__file__).parents[2]
 NOT_YET_CONVERTED = 271  # numbers; it may only fall
@@ -77,6 +91,28 @@ def test_what_a_command_prints_is_read(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_are_read_from_what_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "stdout.txt").write_text("points 1.0 ± 0.1\npoints -1,002.5 ± 0.02; parity is 1.5\n")
+    (tmp_path / "seconds.txt").write_text("61.23")
+    pattern = r"points (?P<points>\S+) ± (?P<half>[\d.]+)"
+    assert printed(pattern)({"a": tmp_path}) == {
+        "a": {"processor_seconds": 61.2, "points": -1002.5, "half": 0.02}
+    }
+    with pytest.raises(ValueError, match="no command printed 'rate"):
+        printed(pattern, "rate (?P<rate>.)")({"a": tmp_path})
+
+
+def test_the_rows_for_jax_are_read(tmp_path: Path) -> None:
+    line = "pgx kuhn_poker: 9.41 M decisions/s; Batch.step 15.20; ratio 0.62"
+    (tmp_path / "stdout.txt").write_text(f"about\n{line}\n")
+    assert jax_rows({"": tmp_path}) == {"pgx kuhn_poker": {"million": 9.41, "ratio": 0.62}}
+
+
+def test_the_loop_of_the_peers_plays_ours() -> None:
+    assert peer_loops.tienlen("raw_env")() > 0
+    assert peer_loops.tienlen("batch")() == 4096
+
+
 def test_a_result_has_all_that_makes_it_again() -> None:
     keys = {
         "commands",
@@ -99,7 +135,7 @@ def test_a_result_has_all_that_makes_it_again() -> None:
         assert entry.minutes <= 120
         assert sources.files_of(entry.sources)
         assert {need for needs, _ in views.VIEWS.values() for need in needs} <= set(ENTRIES)
-        is_printed = entry.read is small_games
+        is_printed = entry.read in (small_games, jax_rows) or isinstance(entry.read, partial)
         assert all(("{out}" in entry.command(key)) != is_printed for key in entry.commands)
 
 
@@ -243,10 +279,39 @@ def small_values(name: str) -> object:
         return {"`mini`": {"information_sets": 12_210, **steps}}
     if name == "learning":
         return {"one": {"rates": [1.0, 21_500.0, 30_000.0]}, "two": {"rates": [36_500.0]}}
+    if name in PRINTED_VALUES:
+        return PRINTED_VALUES[name]
     if name in ("payments", "small-champions", "small-networks"):
         return {one: paid(one) for one in ENTRIES[name].commands}
     opponents = ("random", "greedy", "greedy_long", "heuristic", "trickster")
-    return {key: table(*opponents) for key in ENTRIES[name].commands}
+    return {key: {**table(*opponents), "minutes": 5.2} for key in ENTRIES[name].commands}
+
+
+DEALS = dict.fromkeys(("leader", "lead", "two", "two_of_hearts", "fourth"), 0.377)
+PRINTED_VALUES: dict[str, object] = {
+    "peers": {
+        "rlcard doudizhu": {"theirs": 7_200.0, "ours": 324_000.0, "ratio": 45.2, "by": "raw_env"},
+        "pgx bridge_bidding": {"theirs": 2.5e6, "ours": 18.1e6, "ratio": 7.24, "by": "batch"},
+    },
+    "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
+    "small-games-league": {
+        game: {"greedy": [0.494, 0.006], "heuristic": [0.577, 0.006]} for game in ("mini", "small")
+    },
+    "jax-speed": {row: {"million": 16.4, "ratio": 1.05} for row in views.JAX_ROWS},
+    "jax-learning": {
+        key: {"processor_seconds": 156.0, "points": 2.323, "half_width": 0.024, "parity": 1.5}
+        for key in ENTRIES["jax-learning"].commands
+    },
+    "pufferlib-speed": {"": {"native": 2.8e6, "emulated": 15_000.0, "ratio": 190.0}},
+    "data-speed": {"random": {"rounds_per_second": 23_600.0, "bytes_per_decision": 34.4}},
+    "notebook-deals": {
+        "": {name: 47.0 for line in NOTEBOOK_LINES for name in re.compile(line).groupindex} | DEALS
+    },
+    "first-install": {
+        "installation": {"processor_seconds": 25.0, "megabytes": 1_200},
+        "first line of learning": {"processor_seconds": 50.0},
+    },
+}
 
 
 def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,8 +323,14 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| `cardgames` | 1.5 points | 0.20 ± 0.02 | 2.03 ± 0.10 |" in texts["strength-tienlen-4"]
     assert texts["speed-short"].count("18.1 million") == 3
     assert texts["learning"].splitlines()[2:] == ["| two | 36,500 |", "| one | 21,500 |"]
-    assert (
-        "| three `greedy` | 1.63 ± 0.02 | 28.5 ± 0.7 % | 1.63 ± 0.02 | 28.5 ± 0.7 % |" in texts["make-train"]
+    assert "| three `greedy` | 1.63 ± 0.02 | 28.5 ± 0.7 % | 1.63 ± 0.02 |" in texts["make-train"]
+    assert texts["peers"].splitlines()[2].endswith("| 7,200 | `tienlen_v1.raw_env()` | 324,000 | 45 × |")
+    assert texts["openspiel-cfr"].splitlines()[2] == "| leduc | 936 | 5.1 ms | 5.4 µs |"
+    assert "47.0 % (47.0 to 47.0); the player explains 47.0 %" in texts["notebook-deals"]
+    assert "+0.377 ± 47.000 points; the 2♥ alone +0.38 ± 47.00" in texts["notebook-deals"]
+    assert texts["small-games-league"].splitlines()[2].startswith("| `heuristic` | 0.577 ± 0.006 |")
+    assert texts["first-install"] == (
+        "75 seconds of processor time, 25 of them for an environment of 1,200 MB"
     )
     assert texts["small"].splitlines()[2].endswith("| -0.40 ± 0.12 | – | -0.40 ± 0.12 | -0.40 ± 0.12 | – |")
     assert texts["exact-speed"].splitlines()[2] == "| `mini` | 12,210 | 10 s | 57 ms | 0.3 ms |"

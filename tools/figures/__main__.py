@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from tienlen_agents.files import write_atomic
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
-from tools.figures.registry import ENTRIES, PRINTED, FigureEntry
+from tools.figures.registry import ENTRIES, PRINTED, SECONDS, FigureEntry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
@@ -86,6 +86,8 @@ def make(entry: FigureEntry) -> dict[str, Any]:
         is_begun = (outputs[key] / "config.json").exists()
         command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
         print(f"$ python -m {command}", flush=True)
+        own, used = outputs[key] / SECONDS, _seconds()
+        earlier = float(own.read_text(encoding="utf-8")) if own.exists() else 0.0
         try:
             with (outputs[key] / PRINTED).open("w", encoding="utf-8") as printed:
                 subprocess.run(
@@ -97,6 +99,7 @@ def make(entry: FigureEntry) -> dict[str, Any]:
                 )
         finally:
             write_atomic(timing, json.dumps(before + _seconds() - start).encode())
+            write_atomic(own, str(earlier + _seconds() - used).encode())
     return {
         "commands": entry.all_commands(),
         "seed": entry.seed,
@@ -225,16 +228,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         todo = chosen(options, made)
         total = sum(map(minutes_of, todo))
         print(f"{len(todo)} results, about {total:.0f} minutes of processor time", flush=True)
+        failed: list[str] = []
         for entry in todo:
             if options.again:
                 shutil.rmtree(folder_of(entry), ignore_errors=True)
             try:
                 _store(entry, make(entry))
             except subprocess.CalledProcessError as error:
-                parser.exit(1, f"{entry.name}: its command ended with {error.returncode}; nothing is lost\n")
+                # For example without the library that it measures; the others do not wait for it.
+                failed.append(f"{entry.name}: its command ended with {error.returncode}; nothing is lost")
+                print(failed[-1], file=sys.stderr, flush=True)
+                continue
             made[entry.name] = digest_of(entry.sources)
             write_atomic(log, json.dumps(made).encode())
             write_pages()
+        if failed:
+            parser.exit(1, "\n".join(failed) + "\n")
         return 0
     write_pages()
     return 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 DIGITS: Final = 6  # of a stored value
 PRINTED: Final = "stdout.txt"  # what a command printed, in its folder
+SECONDS: Final = "seconds.txt"  # of processor time that it took, all runs together
 
 Values = dict[str, Any]
 
@@ -100,6 +102,14 @@ def matches(outputs: Mapping[str, Path]) -> Values:
     return found
 
 
+def trainings(outputs: Mapping[str, Path]) -> Values:
+    """`matches`, and the minutes of processor time of each command, ``"minutes"``."""
+    found = matches(outputs)
+    for key, folder in outputs.items():
+        found[key]["minutes"] = round(seconds_of(folder) / 60, 1)
+    return found
+
+
 def rows(outputs: Mapping[str, Path]) -> Values:
     """The rows of ``out.json``, a file of `tienlen_train.benchmarks.write_result`."""
     (folder,) = outputs.values()
@@ -119,8 +129,84 @@ def small_games(outputs: Mapping[str, Path]) -> Values:
     return found
 
 
+def standings(outputs: Mapping[str, Path]) -> Values:
+    """Of ``arena.json`` of a league: the points of each agent, by the key of the command."""
+    found: Values = {}
+    for key, folder in outputs.items():
+        (league,) = json.loads((folder / "arena.json").read_text(encoding="utf-8"))["leagues"]
+        found[key] = {
+            agent["name"]: [
+                _rounded(agent["points"]["mean"]),
+                _rounded((agent["points"]["high"] - agent["points"]["low"]) / 2),
+            ]
+            for agent in league["standings"]
+        }
+    return found
+
+
+def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Values:
+    """The numbers that commands print, by the key of the command and the name of the pattern's group.
+
+    Beside them stands the processor time of each command.
+
+    Args:
+        patterns: regular expressions; the last place where one is found counts.
+        outputs: the folders of the commands' outputs.
+
+    Raises:
+        ValueError: no command printed a pattern.
+    """
+    found: Values = {}
+    for key, folder in outputs.items():
+        text = (folder / PRINTED).read_text(encoding="utf-8")
+        found[key] = {"processor_seconds": seconds_of(folder)}
+        for hit in (hit for pattern in patterns for hit in re.finditer(pattern, text)):
+            found[key] |= {name: float(number.replace(",", "")) for name, number in hit.groupdict().items()}
+    for pattern in patterns:
+        if not any(re.compile(pattern).groupindex.keys() <= numbers.keys() for numbers in found.values()):
+            raise ValueError(f"no command printed {pattern!r}")
+    return found
+
+
+def printed(*patterns: str) -> Callable[[Mapping[str, Path]], Values]:
+    """Reads `numbers_in_print`."""
+    return partial(numbers_in_print, patterns)
+
+
+def seconds_of(folder: Path) -> float:
+    """The processor time of the command with this folder."""
+    return round(float((folder / SECONDS).read_text(encoding="utf-8")), 1)
+
+
+def jax_rows(outputs: Mapping[str, Path]) -> Values:
+    """Of ``jax_speed.py``: million decisions a second and the ratio to `Batch.step`, by the row's name."""
+    (folder,) = outputs.values()
+    found: Values = {}
+    for line in (folder / PRINTED).read_text(encoding="utf-8").splitlines():
+        if hit := re.fullmatch(JAX_LINE, line.strip()):
+            found[hit["name"]] = {"million": float(hit["million"]), "ratio": float(hit["ratio"])}
+    return found
+
+
+def data_rates(outputs: Mapping[str, Path]) -> Values:
+    """Of ``tienlen data``: rounds a second of processor time, bytes a decision, by the agents' names."""
+    from pyarrow import dataset
+
+    found: Values = {}
+    for key, folder in outputs.items():
+        decisions = folder / "data" / "decisions"
+        size = sum(path.stat().st_size for path in decisions.rglob("*.parquet"))
+        found[key] = {
+            "rounds_per_second": round(DATA_ROUNDS / seconds_of(folder), 1),
+            "bytes_per_decision": round(size / dataset.dataset(decisions).count_rows(), 2),
+        }
+    return found
+
+
 # ---------------------------------------------------------------- the entries
 
+DATA_ROUNDS: Final = 200_000
+JAX_LINE: Final = r"(?P<name>.+): (?P<million>[\d.]+) M decisions/s; .*; ratio (?P<ratio>[\d.]+)"
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
     " champion:worlds=0 champion"
@@ -136,6 +222,21 @@ ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
 
+
+SMALL_LEAGUE: Final = "heuristic champion:worlds=0 greedy_long greedy random"
+_MEAN: Final = r"(?P<{0}>[-+]?[\d.]+) ± (?P<{0}_half>[\d.]+)"
+_SHARE: Final = r"(?P<{0}>[\d.]+)%  \((?P<{0}_low>[\d.]+)% to (?P<{0}_high>[\d.]+)%\)"
+NOTEBOOK_LINES: Final = (
+    "the leader has " + _MEAN.format("leader"),
+    "the lead is worth " + _MEAN.format("lead"),
+    r"a 2 for a random other card: " + _MEAN.format("two"),
+    "2♥ " + _MEAN.format("two_of_hearts"),
+    "the fourth of a rank: " + _MEAN.format("fourth"),
+    r"cards of the same ranks without a triple: (?P<plain>[-+][\d.]+)",
+    r"four similar players: hand +" + _SHARE.format("hand_similar"),
+    r"four different players: hand +" + _SHARE.format("hand_different"),
+    r"four different players: player +" + _SHARE.format("player_different"),
+)
 
 SMALL_GAMES: Final = {  # by their name on the page
     "`mini`": "--rules mini",
@@ -237,6 +338,115 @@ ENTRIES: Final = {
             is_speed=True,
         ),
         FigureEntry(
+            "small-games-league",
+            {
+                rules: f"tienlen_agents.arena league {SMALL_LEAGUE} --rules {rules} {DEALT}"
+                for rules in ("mini", "small", "medium", "large")
+            },
+            standings,
+            ALL_AGENTS,
+            3,
+            seed=1,
+            deals=2000,
+        ),
+        FigureEntry(
+            "openspiel-cfr",
+            {"": f"research.openspiel_cfr {TO_FILE}"},
+            rows,
+            (*ENGINE, "extensions/exact/tienlen_exact", "extensions/bridges", "research/openspiel_cfr.py"),
+            3,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "peers",
+            {"": f"research.peers {TO_FILE}"},
+            rows,
+            (*ENGINE, *ENVIRONMENTS, "research/peers.py", "research/peer_loops.py"),
+            4,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "jax-speed",
+            {"": "tests.extensions.bridges.jax_speed"},
+            jax_rows,
+            (*ENGINE, "extensions/bridges/tienlen_bridges/jax.py", "tests/extensions/bridges/jax_speed.py"),
+            2,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "jax-learning",
+            {
+                "with_jax": "examples.with_jax --decisions 6000000 --deals {deals}",
+                "with_mctx": "examples.with_mctx --decisions 160000 --deals {deals}",
+            },
+            printed(r"points (?P<points>\S+) ± (?P<half_width>[\d.]+); parity is (?P<parity>[\d.]+)"),
+            (
+                *BASELINES,
+                "extensions/bridges/tienlen_bridges/jax.py",
+                "examples/with_jax.py",
+                "examples/with_mctx.py",
+            ),
+            6,
+            deals=1000,
+        ),
+        FigureEntry(
+            "pufferlib-speed",
+            {"": "examples.with_pufferlib"},
+            printed(
+                r"native (?P<native>[\d,]+), emulated (?P<emulated>[\d,]+); ratio of pairs (?P<ratio>[\d,]+)"
+            ),
+            (
+                *ENGINE,
+                *ENVIRONMENTS,
+                "extensions/bridges/tienlen_bridges/pufferlib.py",
+                "examples/with_pufferlib.py",
+            ),
+            1,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "data-speed",
+            {
+                agents: f"tienlen_data --agents {agents} --rounds {DATA_ROUNDS} --out {{out}}/data"
+                for agents in ("random", "heuristic")
+            },
+            data_rates,
+            (*BASELINES, "extensions/data/tienlen_data"),
+            1,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "cloning",
+            {
+                "data": "tienlen_data --agents champion:worlds=0 --rounds 20480 --shard-rounds 1024"
+                " --out {out}/data",
+                "train": "tienlen_data.bc --data {out}/../data/data --threads 1 --decisions 1250000"
+                " --eval-every 0 --final-deals 0 --out {out}{resume}",
+                "match": f"{ALONE} policy:{{out}}/../train/policy.safetensors heuristic --composition 1v3"
+                f" {DEALT}",
+            },
+            lambda outputs: matches({"match": outputs["match"]}),
+            (*TRAINING, "extensions/data/tienlen_data"),
+            9,
+            seed=1,
+            deals=1000,
+        ),
+        FigureEntry(
+            "notebook-deals",
+            {"": "research.notebook notebooks/04_research_example.ipynb --budget 1"},
+            printed(*NOTEBOOK_LINES),
+            (*BASELINES, "notebooks/04_research_example.ipynb", "research/notebook.py"),
+            4,
+        ),
+        FigureEntry(
+            "first-install",
+            {"": f"research.first_install {TO_FILE}"},
+            rows,
+            ("pyproject.toml", "constraints.txt", "Makefile", "research/first_install.py"),
+            5,
+            is_speed=True,
+        ),
+        FigureEntry(
             "learning",
             {"": f"research.learning {TO_FILE}"},
             rows,
@@ -247,12 +457,16 @@ ENTRIES: Final = {
         FigureEntry(
             "make-train",
             {
-                prior: f"tienlen_train.ppo --prior {prior} --seed {{seed}} --out {{out}}{{resume}}"
-                for prior in ("heuristic", "none")
+                name: f"tienlen_train.ppo {options} --seed {{seed}} --out {{out}}{{resume}}"
+                for name, options in (
+                    ("heuristic", "--prior heuristic"),
+                    ("none", "--prior none"),
+                    ("fp32", "--prior heuristic --precision fp32"),
+                )
             },
-            matches,
+            trainings,
             TRAINING,
-            40,
+            70,
             seed=1,
             deals=2500,
         ),

@@ -180,6 +180,13 @@ def figure(name: str, key: str, opponent: str, what: str, digits: int = 2, seat:
     return interval(found[what], digits, percent=what == "first")
 
 
+MAKE_TRAIN: Final = {
+    "heuristic": "`make train`: points",
+    "none": 'with `ARGS="--prior none"`',
+    "fp32": 'with `ARGS="--precision fp32"`',
+}
+
+
 def make_train() -> str:
     """What `make train` reaches, with and without the rule-based prior."""
     found = values_of("make-train")
@@ -190,7 +197,10 @@ def make_train() -> str:
             figures = _alone(tables, opponent)
             cells += [interval(figures["points"]), f"{interval(figures['first'], 1, percent=True)} %"]
         lines.append(cells)
-    head = ["alone against", "`make train`: points", "first", 'with `ARGS="--prior none"`', "first"]
+    lines.append(
+        ["processor time", *(cell for one in found.values() for cell in (f"{one['minutes']:.0f} min", ""))]
+    )
+    head = ["alone against", *(cell for key in found for cell in (MAKE_TRAIN[key], "first"))]
     return table(head, lines)
 
 
@@ -210,6 +220,145 @@ def exact_speed() -> str:
         lines.append([game, f"{found['information_sets']:,}", *(duration(found[step]) for step in steps)])
     return table(
         ["game", "information sets", "tree", "best responses of both seats", "an iteration of `cfr+`"], lines
+    )
+
+
+# ---------------------------------------------------------------- beside others
+
+
+def peers() -> str:
+    """Decisions a second of other libraries' card games, and of ours in the same run."""
+    lines = []
+    for name, row in values_of("peers").items():
+        library, game = name.split()
+        ours = '`Batch("cardgames", 4096)`' if row["by"] == "batch" else "`tienlen_v1.raw_env()`"
+        lines.append(
+            [
+                f"{LIBRARIES[library]}, `{game}`",
+                rate(row["theirs"]),
+                ours,
+                rate(row["ours"]),
+                f"{row['ratio']:.2g} ×",
+            ]
+        )
+    return table(["library and game", "decisions/s", "beside", "decisions/s", "ratio"], lines)
+
+
+LIBRARIES: Final = {"pettingzoo": "PettingZoo", "rlcard": "RLCard", "openspiel": "OpenSpiel", "pgx": "Pgx"}
+
+
+def openspiel_cfr() -> str:
+    """An iteration of CFR+."""
+    lines = []
+    for name, row in values_of("openspiel-cfr").items():
+        each = 1000 * row["milliseconds"] / row["information_sets"]
+        lines.append(
+            [name, f"{row['information_sets']:,}", duration(row["milliseconds"]), f"{significant(each)} µs"]
+        )
+    return table(["game", "information sets", "time", "for one information set"], lines)
+
+
+def small_games_league() -> str:
+    """Points of five agents in leagues of small games."""
+    found = values_of("small-games-league")
+    agents = sorted(next(iter(found.values())), key=lambda name: -found["small"][name][0])
+    lines = [[f"`{name}`", *(interval(points[name], 3) for points in found.values())] for name in agents]
+    return table(["agent", *(f"`{game}`" for game in found)], lines)
+
+
+JAX_ROWS: Final = {
+    "jax, ffi": "`tienlen_bridges.jax`",
+    "jax, pure_callback": "the same through Python (`pure_callback`)",
+    "pgx kuhn_poker": "Pgx's `kuhn_poker` (3 cards, 2 actions)",
+    "pgx leduc_holdem": "Pgx's `leduc_holdem` (6 cards, 3 actions)",
+}
+
+
+def jax_speed() -> str:
+    """Million decisions a second in `lax.scan`."""
+    found = values_of("jax-speed")
+    lines = [
+        [words, significant(found[row]["million"], 3), f"{found[row]['ratio']:.2f}"]
+        for row, words in JAX_ROWS.items()
+    ]
+    return table(["in `lax.scan`", "speed", "to `Batch.step` in the same run"], lines)
+
+
+def jax_learning() -> str:
+    """What the examples with JAX and mctx learn."""
+    entry = ENTRIES["jax-learning"]
+    lines = []
+    for key, found in values_of(entry.name).items():
+        time = f"{found['processor_seconds'] / 60:.1f} minutes"
+        points = interval((found["points"], found["half_width"]), 3)
+        lines.append([f"`python -m {entry.command(key)}`", time, points, f"{found['parity']:g}"])
+    return table(["command", "processor time", "points", "parity"], lines)
+
+
+def pufferlib_speed() -> str:
+    """Decisions a second of both ways into PufferLib."""
+    (found,) = values_of("pufferlib-speed").values()
+    return table(
+        ["", "decisions/s", "ratio of pairs"],
+        [
+            [
+                "`SelfPlayPufferEnv`, observations of all seats",
+                rate(found["native"]),
+                f"{found['ratio']:.0f}",
+            ],
+            ["`PettingZooPufferEnv`, one game", rate(found["emulated"]), "1"],
+        ],
+    )
+
+
+def data_speed() -> str:
+    """Rounds a second, and bytes a decision, of data sets."""
+    return table(
+        ["`tienlen data --agents ...`", "rounds/s", "bytes a decision"],
+        [
+            [f"`{agents}`", rate(found["rounds_per_second"]), f"{found['bytes_per_decision']:.1f}"]
+            for agents, found in values_of("data-speed").items()
+        ],
+    )
+
+
+def notebook_deals() -> str:
+    """What the fourth notebook finds."""
+    (found,) = values_of("notebook-deals").values()
+
+    def mean(name: str, digits: int = 3, sign: str = "") -> str:
+        return f"{found[name]:{sign}.{digits}f} ± {found[f'{name}_half']:.{digits}f}"
+
+    def share(name: str) -> str:
+        return f"{found[name]:.1f} % ({found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f})"
+
+    lines = [
+        ["points of the leader (parity: 1.5)", mean("leader")],
+        ["value of the lead, compared with another seat", f"{mean('lead')} points"],
+        ["share of the variance that the hand explains, four near-equal players", share("hand_similar")],
+        [
+            "the same among `heuristic`, `greedy_long`, `greedy` and `random`",
+            f"{share('hand_different')}; the player explains {found['player_different']:.1f} %",
+        ],
+        [
+            "a 2 instead of a random other card",
+            f"{mean('two', sign='+')} points; the 2♥ alone {mean('two_of_hearts', 2, '+')}",
+        ],
+        [
+            "the fourth card of a rank, which makes a bomb",
+            f"{mean('fourth', sign='+')} points; cards of the same ranks otherwise {found['plain']:+.2f}",
+        ],
+    ]
+    return table(["question", "answer"], lines)
+
+
+def first_install() -> str:
+    """What a newcomer waits for, in a sentence."""
+    found = values_of("first-install")
+    seconds = [row["processor_seconds"] for row in found.values()]
+    return (
+        f"{sum(seconds):.0f} seconds of processor time, {seconds[0]:.0f} of them for an environment of "
+        f"{found['installation']['megabytes']:,} MB"
     )
 
 
@@ -286,6 +435,16 @@ VIEWS: Final[Mapping[str, View]] = {
     "make-train": (("make-train",), make_train),
     "learning": (("learning",), learning),
     "exact-speed": (("exact-speed",), exact_speed),
+    "peers": (("peers",), peers),
+    "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
+    "small-games-league": (("small-games-league",), small_games_league),
+    "jax-speed": (("jax-speed",), jax_speed),
+    "jax-learning": (("jax-learning",), jax_learning),
+    "pufferlib-speed": (("pufferlib-speed",), pufferlib_speed),
+    "data-speed": (("data-speed",), data_speed),
+    "cloning": _of("cloning", "match", "heuristic", "points", 3),
+    "notebook-deals": (("notebook-deals",), notebook_deals),
+    "first-install": (("first-install",), first_install),
     "trickster-search": _of("trickster", "", "trickster", "points"),
     "trickster-others": _of("trickster", "", "trickster", "points", seat=1),
     "thirteens-policy": _of("train-thirteens", "", "trickster", "points"),
