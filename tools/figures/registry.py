@@ -540,7 +540,12 @@ HISTORICAL: Final = {
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
     "champion-adapt": Historical(
         "9e8abc3",
-        "python -m research.paired_match --deals 200 --opponent heuristic search champion champion:adapt=1",
+        "python -m research.paired_match --deals 200 --opponent reference champion champion:adapt=1",
+    ),
+    "champion-known": Historical(
+        "b8b6a96",
+        "python -m research.paired_match --module research.variants --deals 500 --opponent heuristic search"
+        " champion adaptive adaptive:known_worlds=2,looks=0,known_effort=3",
     ),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
