@@ -36,7 +36,7 @@ PACKAGES: Final = {
 }
 
 
-class Row(NamedTuple):
+class Peer(NamedTuple):
     """A game of a library, and our loop of the same kind."""
 
     library: str
@@ -47,15 +47,15 @@ class Row(NamedTuple):
 ROWS: Final = {
     f"{row.library} {row.game}": row
     for row in (
-        Row("pettingzoo", "leduc_holdem_v4"),
-        Row("pettingzoo", "texas_holdem_v4"),
-        Row("pettingzoo", "gin_rummy_v4"),
-        Row("rlcard", "doudizhu"),
-        Row("rlcard", "uno"),
-        Row("openspiel", "dou_dizhu"),
-        Row("openspiel", "hearts"),
-        Row("pgx", "sparrow_mahjong", "batch"),
-        Row("pgx", "bridge_bidding", "batch"),
+        Peer("pettingzoo", "leduc_holdem_v4"),
+        Peer("pettingzoo", "texas_holdem_v4"),
+        Peer("pettingzoo", "gin_rummy_v4"),
+        Peer("rlcard", "doudizhu"),
+        Peer("rlcard", "uno"),
+        Peer("openspiel", "dou_dizhu"),
+        Peer("openspiel", "hearts"),
+        Peer("pgx", "sparrow_mahjong", "batch"),
+        Peer("pgx", "bridge_bidding", "batch"),
     )
 }
 

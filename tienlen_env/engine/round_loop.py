@@ -46,7 +46,7 @@ class RoundLoop:
     Args:
         batch: the games, dealt.
         agents: E agents, which are not reset. None: the body answers, or the first legal action is played.
-        seats: int (B, P) or (P,), the agent in each seat, as indices into `agents`; not copied.
+        seats: int (B, P) or (P,), the agent in each seat, as indices into `agents`, not copied; bool for two.
         skip_forced: also play all decisions with one legal action that follow a play.
         copy: agents get copies of the states, and may keep their views; see `View`.
 
@@ -71,6 +71,8 @@ class RoundLoop:
     ) -> None:
         self.batch, self.agents = batch, agents
         found, shape = np.asarray(seats), (batch.num_games, batch.num_players)
+        if found.dtype == np.bool_:
+            found = found.astype(np.int64)
         if found.shape not in (shape, shape[1:]) or ((found < 0) | (found >= len(agents))).any():
             raise ValueError(f"seats: expected {shape} indices of {len(agents)} agents")
         self._seats = np.broadcast_to(found, shape)

@@ -18,7 +18,7 @@ def test_rows_whose_names_contain_the_text_in_their_order() -> None:
 
 
 def test_no_row_is_an_error_that_names_all() -> None:
-    with pytest.raises(ConfigError, match="only: expected a part of one of Batch b, search; got 'batch'"):
+    with pytest.raises(ConfigError, match="only: expected a part of one of Batch b, search, got 'batch'"):
         chosen(BenchConfig(only="batch"), {"Batch b": 1, "search": 2})
 
 

@@ -849,7 +849,7 @@ def test_what_can_be_added_to_waits_for_the_button(new_page: NewPage, host: str)
         return None
 
     key, (part, rest) = deal_where(wanted)
-    page = new_page(pause=2000)
+    page = new_page(pause=2000, reduced_motion="reduce")
     sit_down(page, host, key)
     wait(page)
     first, second = page.locator(f'.hand .hold[data-card="{format_cards(part)}"]'), format_cards(rest)
@@ -940,7 +940,7 @@ def test_the_hand_is_whole_in_every_window(new_page: NewPage, host: str) -> None
 
 
 def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
-    page = new_page(pause=2000)
+    page = new_page(pause=2000, reduced_motion="reduce")
     sit_down(page, host, deal_where(lambda session, masks: True)[0])
     wait(page)
 
@@ -1025,7 +1025,7 @@ def test_people_at_one_device_hand_it_over(new_page: NewPage, host: str) -> None
 
 
 def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
-    page = new_page(360, 740, pause=2000, has_touch=True, is_mobile=True)
+    page = new_page(360, 740, pause=2000, has_touch=True, is_mobile=True, reduced_motion="reduce")
     sit_down(page, host, deal_where(lambda session, masks: True)[0])
     wait(page)
     cards = page.locator(".hand .hold")
