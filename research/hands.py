@@ -31,14 +31,14 @@ RANGES = ((2, 9), (10, 19), (20, 29), (30, 39), (2, 39))
 EVERY = 6  # of the decisions of a round one in so many is measured
 
 
-class Position(NamedTuple):
+class Decided(NamedTuple):
     """A decision: the game alone in a batch, and int64 (P,), all hands."""
 
     batch: Batch
     hands: IntArray
 
 
-class Found(NamedTuple):
+class Knowledge(NamedTuple):
     """What an agent knows in a position; the number of unseen cards, and four means over them."""
 
     num_unseen: int
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     seconds: float
 
 
-def positions(players: str, rules: str, rounds: int, seed: int, history: int) -> list[Position]:
+def positions(players: str, rules: str, rounds: int, seed: int, history: int) -> list[Decided]:
     """Decisions of a choice, each round another part of them."""
     agent = tienlen_agents.load(players)
     agent.reset(seed)
@@ -59,12 +59,12 @@ def positions(players: str, rules: str, rounds: int, seed: int, history: int) ->
     for step, waiting in enumerate(loop):
         num_legal = View(batch, waiting.games).num_legal
         for game in waiting.games[(num_legal > 1) & ((waiting.games + step) % EVERY == 0)]:
-            found.append(Position(batch.select([game]), batch.state.hands[game].copy()))
+            found.append(Decided(batch.select([game]), batch.state.hands[game].copy()))
         loop.play(waiting.games, loop.answers(waiting))
     return found
 
 
-def measure(agent: SearchAgent, position: Position) -> Found | None:
+def measure(agent: SearchAgent, position: Decided) -> Knowledge | None:
     """What the worlds of an agent say; None where it needs none."""
     view = View(position.batch)
     context, *_ = agent._contexts_for(view, 1)
@@ -81,7 +81,7 @@ def measure(agent: SearchAgent, position: Position) -> Found | None:
     share = masks_to_bits(worlds[:, others].T).mean(axis=1)
     unseen = truth.any(axis=0)
     is_true = (worlds[:, others] == position.hands[others]).all(axis=1)
-    return Found(
+    return Knowledge(
         int(unseen.sum()),
         float(share[truth].mean()),
         float(is_true.mean()),
