@@ -343,6 +343,7 @@ def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> No
                 game.play(play["cards"] or play["action"])
             gains = [after - earlier for earlier, after in zip(before, game.balances, strict=True)]
             sheet.append([f"{gain:+d}".replace("-", "−") if gain else "0" for gain in gains])
+            page.wait_for_selector("dialog .next")  # what ended the round is seen first
         if page.locator("dialog .next").count():
             if len(game.records) < 3:
                 page.locator("dialog .next").click()  # if a hand wins at once, another dialog comes
