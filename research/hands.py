@@ -106,10 +106,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
-    agents = [tienlen_agents.load(name) for name in options.agents]
-    for name, agent in zip(options.agents, agents, strict=True):
+    agents: list[SearchAgent] = []
+    for name in options.agents:
+        agent = tienlen_agents.load(name)
         if not isinstance(agent, SearchAgent):
             parser.error(f"{name}: expected an agent that searches in worlds")
+        agents.append(agent)
     measured = positions(options.players, options.rules, options.rounds, options.seed, history_of(agents))
     for name, agent in zip(options.agents, agents, strict=True):
         agent.reset(options.seed)
