@@ -83,6 +83,11 @@ def _rounded(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
+def _figure(value: Mapping[str, float]) -> list[float]:
+    """The mean of an interval of ``arena.json``, and its half width."""
+    return [_rounded(value["mean"]), _rounded((value["high"] - value["low"]) / 2)]
+
+
 def matches(outputs: Mapping[str, Path]) -> Values:
     """Of ``arena.json``: by the key of the command, the table's title and the agent, every figure it has.
 
@@ -94,7 +99,7 @@ def matches(outputs: Mapping[str, Path]) -> Values:
         for table in report["tables"]:
             for agent in table["agents"]:
                 figures = {
-                    name: [_rounded(value["mean"]), _rounded((value["high"] - value["low"]) / 2)]
+                    name: _figure(value)
                     for name, value in agent.items()
                     if isinstance(value, dict) and value.get("high") is not None
                 }
@@ -134,13 +139,7 @@ def standings(outputs: Mapping[str, Path]) -> Values:
     found: Values = {}
     for key, folder in outputs.items():
         (league,) = json.loads((folder / "arena.json").read_text(encoding="utf-8"))["leagues"]
-        found[key] = {
-            agent["name"]: [
-                _rounded(agent["points"]["mean"]),
-                _rounded((agent["points"]["high"] - agent["points"]["low"]) / 2),
-            ]
-            for agent in league["standings"]
-        }
+        found[key] = {agent["name"]: _figure(agent["points"]) for agent in league["standings"]}
     return found
 
 

@@ -82,7 +82,7 @@ class _Maker:
     """Makes functions with some values.
 
     Attributes:
-        spaces: copies of the variables of modules, by the id of these.
+        spaces: for each module, by the id of its variables, a copy of them.
         functions: for each function what has been made of it.
     """
 

@@ -179,7 +179,7 @@ class Payments:
         chop_doubles: each further chop in a trick costs twice as much per unit as the one before.
         chop_follow: a bomb beaten by one of its own shape and, with `suits_bind`, of its suit or colour:
             ``"paid"``, or ``"free"`` (four of a kind are paid all the same).
-        chop_out: who pays for one chopped after going out: ``"pays"`` that player, ``"nobody"``.
+        chop_out: who pays if the chopped player has gone out: ``"pays"`` that player, ``"nobody"``.
         pay_instant: units of each other player to who wins at the deal (4.14).
         pay_last_two: with ``last_two="ends"``, units to each other player for each 2 in the last play.
         pay_last_three: units for the 3♠ as the last card in hand: if all pass on the play that left it, the

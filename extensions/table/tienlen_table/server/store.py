@@ -97,7 +97,7 @@ def check_header(path: Path, *, must_exist: bool) -> None:
     """Refuse a file that SQLite has not written, before anything is written.
 
     Raises:
-        StoreError: it is no file of SQLite, cannot be read, or is not there and must be.
+        StoreError: it is not a file of SQLite, it cannot be read, or `must_exist` and there is none.
     """
     try:
         with path.open("rb") as file:
