@@ -28,12 +28,13 @@ from contextlib import AbstractContextManager
 from functools import partial
 from multiprocessing.connection import wait as wait_for_sentinels
 from types import MappingProxyType
-from typing import Final, Protocol, TypeVar
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from tienlen_agents.settings import Config
 from tienlen_env.doors import Door
 
 ItemT = TypeVar("ItemT")
+ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
 
 
@@ -195,7 +196,7 @@ class Processes(Executor):
         others = set(multiprocessing.active_children())
         waiting: dict[Future[ResultT], ItemT] = {}
         remaining = iter(items)
-        with worker_pool(self._workers) as pool:
+        with WorkerPool(self._workers) as pool:
             try:
                 while True:
                     # One more than there are workers, so that none waits.
@@ -218,11 +219,31 @@ class Processes(Executor):
                 pool.shutdown(cancel_futures=True)
 
 
-def worker_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes that end with this one."""
-    # Each is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+class WorkerPool(ProcessPoolExecutor):
+    """Processes that end with this one and leave Ctrl-C to it, also while they start.
+
+    Args:
+        workers: number of processes.
+    """
+
+    def __init__(self, workers: int) -> None:
+        # Each is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
+        context = multiprocessing.get_context("spawn")
+        super().__init__(workers, mp_context=context, initializer=_end_with_parent)
+
+    # A process inherits which signals its parent blocks. Without this, Ctrl-C in the second in which a worker
+    # imports its modules makes it print a traceback.
+    def submit(
+        self, function: Callable[ArgumentsT, ResultT], /, *args: ArgumentsT.args, **named: ArgumentsT.kwargs
+    ) -> Future[ResultT]:
+        """See `ProcessPoolExecutor.submit`, which may start a process."""
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            return super().submit(function, *args, **named)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(function, *args, **named)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:
@@ -231,6 +252,8 @@ def _end_with_parent() -> None:
     Ctrl-C reaches every process of a terminal; the parent alone answers it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # a worker may start programs, which shall not block it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -13,7 +13,7 @@ import numpy as np
 
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.command import with_bar
-from tienlen_agents.executors import worker_pool
+from tienlen_agents.executors import WorkerPool
 from tienlen_agents.external.seeds import seed_key_of
 from tienlen_agents.files import locked, remove_temporaries, write_atomic
 from tienlen_agents.quoting import split_list
@@ -237,7 +237,7 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
             for index in with_bar(left, "writing", len(left)):
                 write_shard(config, out, index)
         elif left:
-            with worker_pool(workers) as pool:
+            with WorkerPool(workers) as pool:
                 jobs = [pool.submit(write_shard, config, out, index) for index in left]
                 try:
                     for job in with_bar(jobs, "writing", len(jobs)):

@@ -13,9 +13,8 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any, Final, cast
@@ -25,6 +24,7 @@ from rich.table import Table
 
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.command import cpu_name, versions
+from tienlen_agents.executors import WorkerPool
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, ConfigError, FreeText, Range, parse_args, setting
 from tienlen_env.errors import expected_one_of
@@ -200,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(f"{len(missing)} runs to do, results in {config.out}", highlight=False)
     for path, *_ in missing:
         path.parent.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(config.workers, get_context("spawn")) as pool:
+    with WorkerPool(config.workers) as pool:
         tasks = [pool.submit(run, *job, config) for job in missing]
         try:
             for task in as_completed(tasks):

@@ -29,7 +29,7 @@ from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program, shows_any_text, with_bar
 from tienlen_agents.console import PlainConsole
-from tienlen_agents.executors import worker_pool
+from tienlen_agents.executors import WorkerPool
 from tienlen_agents.files import read_json, refusing, write_atomic
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.settings import (
@@ -197,7 +197,7 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     losses = [] if path is None else _read(path, header, View(decisions).num_legal)
     left = np.arange(len(losses), decisions.num_games)
     blocks = [decisions.select(left[first : first + BLOCK]) for first in range(0, len(left), BLOCK)]
-    with worker_pool(workers) as pool:
+    with WorkerPool(workers) as pool:
         found = pool.map(_judge, [judgement] * len(blocks), blocks)
         for block in with_bar(found, "judging", len(blocks)):
             losses += [np.array(some) for some in block]

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import multiprocessing
 import os
 import pickle
 import signal
@@ -21,7 +22,7 @@ from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.arena.chunk import Chunk, ChunkShape, Job, play_chunk
 from tienlen_agents.arena.store import ChunkStore
-from tienlen_agents.executors import Executor
+from tienlen_agents.executors import Executor, WorkerPool
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
 ROOT = Path(__file__).parents[3]
@@ -176,6 +177,19 @@ def test_an_executor_of_ones_own_gives_the_same(tmp_path):
     short = Backwards()
     arena.match("greedy", "random", num_deals=5120, deals_per_job=64, stop_when_clear=True, executor=short)
     assert len(short.played) < 12
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks on this system")
+def test_a_worker_that_starts_leaves_ctrl_c_to_the_command():
+    before = set(multiprocessing.active_children())
+    with WorkerPool(1) as pool:
+        future = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
+        (worker,) = set(multiprocessing.active_children()) - before
+        os.kill(worker.pid, signal.SIGINT)  # long before it has imported its modules
+        assert future.result() == set()  # a program that a worker starts can be interrupted
+        os.kill(worker.pid, signal.SIGINT)
+        assert pool.submit(abs, -1).result() == 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_programs_play_in_the_workers():
