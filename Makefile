@@ -150,7 +150,7 @@ notebooks: $(STAMP) $(NATIVE)
 	BUDGET=$(BUDGET) $(PY) -m pytest --nbmake --overwrite --nbmake-timeout=900 -n $(JOBS) --maxprocesses 2 build/notebooks $(ARGS)
 
 bench: $(STAMP) $(NATIVE)
-	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
+	$(PY) -m tienlen_bench.speed $(ARGS)
 
 bench-gpu: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_gpu.bench $(ARGS)

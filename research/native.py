@@ -28,13 +28,23 @@ from tienlen_env import Batch
 from tienlen_env.engine.agent import View, history_of
 from tienlen_env.engine.backends import native
 from tienlen_env.games.registry import PRESETS
-from tienlen_train.benchmarks import BenchConfig, chosen, new_table, short, speed, write_result
+from tienlen_train.benchmarks import (
+    BenchConfig,
+    Play,
+    batched,
+    chosen,
+    measure,
+    new_table,
+    rounds,
+    short,
+    write_result,
+)
 from tienlen_train.config import command
 
 TARGET: Final = 0.95
 
 
-def choices(name: str, rules: str, num_games: int) -> speed.Play:
+def choices(name: str, rules: str, num_games: int) -> Play:
     """An agent plays games against itself."""
     agent = tienlen_agents.load(name)
     batch = Batch(rules, num_games, auto_reset=True, history_length=history_of([agent]))
@@ -45,12 +55,12 @@ def choices(name: str, rules: str, num_games: int) -> speed.Play:
         batch.step(agent.act(View(batch)))
         return num_games
 
-    return speed.rounds(step)
+    return rounds(step)
 
 
-ROWS: Final[dict[str, Callable[[], speed.Play]]] = {
-    **{f"Batch {rules}": partial(speed.batched, rules, 4096) for rules in PRESETS},
-    "Batch cardgames, one game": partial(speed.batched, "cardgames", 1),
+ROWS: Final[dict[str, Callable[[], Play]]] = {
+    **{f"Batch {rules}": partial(batched, rules, 4096) for rules in PRESETS},
+    "Batch cardgames, one game": partial(batched, "cardgames", 1),
     "heuristic": partial(choices, "heuristic", "cardgames", 500),
     "trickster": partial(choices, "trickster", "thirteens_manual", 500),
     "endgame:heuristic": partial(choices, "endgame:heuristic", "cardgames", 100),
@@ -63,12 +73,12 @@ ROWS: Final[dict[str, Callable[[], speed.Play]]] = {
 
 
 @cache
-def _play(row: str) -> speed.Play:
+def _play(row: str) -> Play:
     return ROWS[row]()
 
 
 def _rate(row: str, seconds: float) -> float:
-    return speed.measure(speed.Case(row, ROWS[row]), _play(row), seconds)
+    return measure(_play(row), seconds)
 
 
 def _level() -> str:

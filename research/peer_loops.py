@@ -39,7 +39,7 @@ def aec_round(env: Any) -> int:
 def tienlen(env: str) -> Play:
     """``raw_env``: the AEC environment of this project; ``batch``: 4,096 games of its engine at once."""
     if env == "batch":
-        from tienlen_train.benchmarks.speed import batched
+        from tienlen_train.benchmarks import batched
 
         step = batched("cardgames", 4096)
         return lambda: step(0.0)

@@ -14,7 +14,6 @@ APART: Final = {
     "CUDA, in the simulator": (
         "agents/tienlen_agents/device/*",
         "extensions/gpu/tienlen_gpu/cuda/*",
-        "train/tienlen_train/benchmarks/gpu*",
         "extensions/gpu/tienlen_gpu/rollout.py",
     ),
     "Ray": ("extensions/cluster/tienlen_cluster/pool.py", "extensions/cluster/tienlen_cluster/training.py"),

@@ -149,7 +149,7 @@ SHORT = {
     "tienlen_agents.external.protocol": "",
     "tienlen_exact": "",
     "tienlen_suite": "--help",
-    "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
+    "tienlen_bench.speed": "--seconds 0.01 --runs 1",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
         "--decisions 128 --num-games 8 --batch-size 64 --state-width 16 --action-width 16 "
@@ -174,7 +174,7 @@ def as_module(words: list[str]) -> list[str]:
     """A make target as the module that it runs, if it is one."""
     arguments = next((word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")), "")
     if words[1] in ("train", "bench"):
-        module = {"train": "tienlen_train.ppo", "bench": "tienlen_train.benchmarks.speed"}[words[1]]
+        module = {"train": "tienlen_train.ppo", "bench": "tienlen_bench.speed"}[words[1]]
         return ["python", "-m", module, *shlex.split(arguments)]
     assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
     return []

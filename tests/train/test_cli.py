@@ -19,13 +19,14 @@ import pytest
 
 import tienlen_agents.arena
 import tienlen_env
+from tests.needs import needs_bench, needs_suite
 from tienlen_agents.arena.run import ArenaSettings
 from tienlen_env.doors import Door
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.extras import how_to_install
 from tienlen_env.games.registry import game_named
-from tienlen_train import cli
+from tienlen_train import cli, commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,20 +41,23 @@ EVERY = [
 ]
 
 
+GROUPS = [(name,) for name, entry in cli.all_commands().items() if isinstance(entry, cli.Group)]
+
+
 @pytest.fixture(autouse=True)
 def restore_argv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", list(sys.argv))
 
 
 def test_the_promised_commands_are_there() -> None:
-    wanted = "play match compare league gauntlet train bench protocol"
+    wanted = "play match compare league gauntlet train protocol"
     assert set(cli.COMMANDS) >= set(wanted.split())
     train = cli.COMMANDS["train"]
     assert isinstance(train, cli.Group)
     assert set(train.commands) == {"ppo", "dmc", "best-response", "belief", "league"}
 
 
-@pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)
+@pytest.mark.parametrize("words", [(), *GROUPS, *EVERY], ids=" ".join)
 def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main([*words, "--help"])
@@ -63,7 +67,7 @@ def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-@pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)
+@pytest.mark.parametrize("words", [(), *GROUPS, *EVERY], ids=" ".join)
 def test_help_is_readable_in_every_encoding(
     words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,10 +90,22 @@ def test_every_module_has_a_main(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "path"), [(["train", "--seed", "1"], ["train", "ppo"]), (["bench"], ["bench", "speed"])]
+    ("words", "path"),
+    [
+        (["train", "--seed", "1"], ["train", "ppo"]),
+        pytest.param(["bench", "--runs", "1"], ["bench", "speed"], marks=needs_bench),
+    ],
 )
 def test_groups_have_a_default(words: list[str], path: list[str]) -> None:
     assert cli._find(words)[0] == path
+
+
+def test_a_group_without_commands_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "installed", dict)
+    assert "bench" not in cli.all_commands()
+    monkeypatch.setattr(commands, "installed", lambda: {"bench.gpu": ["tienlen_train.cli:main"]})
+    assert [*cli.all_commands()["bench"].commands] == ["gpu"]  # type: ignore[union-attr]
+    assert cli._find(["bench"]) == (["bench"], None, [])
 
 
 @pytest.mark.parametrize("words", [[], ["nothing"], ["train", "nothing"]])
@@ -126,7 +142,7 @@ def test_unknown_commands_are_refused(words: list[str], capsys: pytest.CaptureFi
         (lambda: cli.main(["play", "--rules", "sauth"]), "south"),
         (lambda: cli.main(["train", "ppo", "--device", "cudda"]), "cuda"),
         (lambda: cli.main(["cache", "claer"]), "clear"),
-        (lambda: cli.main(["suite", "chek", "x"]), "check"),
+        pytest.param(lambda: cli.main(["suite", "chek", "x"]), "check", marks=needs_suite),
         (lambda: tienlen_env.tienlen_v1.env().reset(options={"kye": 1}), "key"),
         (lambda: game_named("tienlenn"), "tienlen"),
         (lambda: Door("tienlen.backends", "backend", ("native",)).load("nativ"), "native"),

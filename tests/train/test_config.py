@@ -25,7 +25,6 @@ from tienlen_agents.settings import (
     settings_of,
 )
 from tienlen_train import best_response, dmc, league, ppo
-from tienlen_train.benchmarks import speed
 from tienlen_train.config import Main
 
 # The modules of training, extensions and research that have a configuration; some folders may be missing.
@@ -151,7 +150,6 @@ MAINS = {
     "dmc": dmc.main,
     "best_response": best_response.main,
     "league": league.main,
-    "speed": speed.main,
 }
 
 REFUSED = [
@@ -180,7 +178,6 @@ REFUSED = [
     ),
     ("ppo", "--critic-width 0"), ("ppo", "--clip-coef 0"), ("ppo", "--ent-coef -1"), ("ppo", "--vf-coef nan"),
     ("ppo", "--critic-warmup -1"), ("ppo", "--gae-lambda 1.1"), ("dmc", "--inverse-temperature 0"),
-    ("speed", "--seconds -1"), ("speed", "--runs 0"),
 ]  # fmt: skip
 
 

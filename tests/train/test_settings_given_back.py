@@ -20,6 +20,7 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
+from tests.needs import needs_bench, needs_exact
 from tests.train.test_trainer import TINY
 from tienlen_agents import arena
 from tienlen_env import OneSeatVectorEnv, SelfPlayEnv, tienlen_v1
@@ -80,6 +81,7 @@ def refused_words() -> None:
 
 
 BENCH = ["bench", "speed", "--seconds", "0.001", "--runs", "1", "--only", "Batch"]
+OF_EXTENSIONS = {"tienlen exact": needs_exact, "tienlen bench": needs_bench}
 CALLS: dict[str, Callable[[], object]] = {
     "train, PPO": lambda: trained(ppo.PPOTrainer, ppo.PPOConfig),
     "train, DMC": lambda: trained(dmc.DMCTrainer, dmc.DMCConfig),
@@ -93,7 +95,7 @@ CALLS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [pytest.param(call, marks=OF_EXTENSIONS.get(call, ())) for call in CALLS])
 def test_settings_are_given_back(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["mine.py", "--own"])

@@ -73,7 +73,7 @@ ARENA: Final = tuple(f"{AGENTS}/arena/{name}.py" for name in ("chunk", "play", "
 BASELINES: Final = (*ENGINE, *ARENA, f"{AGENTS}/rule_based")
 LEARNED: Final = (f"{AGENTS}/search", f"{AGENTS}/networks", f"{AGENTS}/endgame.py")
 TRAINING: Final = (*BASELINES, f"{AGENTS}/networks", "train/tienlen_train")
-BENCHMARKS: Final = "train/tienlen_train/benchmarks"
+BENCHMARKS: Final = ("train/tienlen_train/benchmarks.py", "extensions/bench/tienlen_bench")
 ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 # ---------------------------------------------------------------- how outputs are read
@@ -306,17 +306,17 @@ ENTRIES: Final = {
         ),
         FigureEntry(
             "speed",
-            {"": f"tienlen_train.benchmarks.speed {TO_FILE}"},
+            {"": f"tienlen_bench.speed {TO_FILE}"},
             rows,
-            (*ENGINE, *ENVIRONMENTS, f"{BENCHMARKS}/speed.py"),
+            (*ENGINE, *ENVIRONMENTS, *BENCHMARKS),
             4,
             is_speed=True,
         ),
         FigureEntry(
             "startup",
-            {"": f"tienlen_train.benchmarks.startup {TO_FILE}"},
+            {"": f"tienlen_bench.startup {TO_FILE}"},
             rows,
-            (*ENGINE, *ENVIRONMENTS, AGENTS, f"{BENCHMARKS}/startup.py"),
+            (*ENGINE, *ENVIRONMENTS, AGENTS, *BENCHMARKS),
             6,
             is_speed=True,
         ),
@@ -324,7 +324,7 @@ ENTRIES: Final = {
             "machine-code",
             {"": f"research.native {TO_FILE}"},
             rows,
-            (*ALL_AGENTS, "research/native.py", f"{BENCHMARKS}/speed.py"),
+            (*ALL_AGENTS, "research/native.py", *BENCHMARKS),
             12,
             is_speed=True,
         ),

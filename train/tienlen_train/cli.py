@@ -46,7 +46,7 @@ class Group:
 
     Args:
         help: one line.
-        default: the subcommand if none is given; empty for none.
+        default: the subcommand if none is given; empty for none. It may be of an installed package.
         commands: by name.
     """
 
@@ -75,23 +75,14 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
         },
     ),
-    "bench": Group(
-        "measure speed",
-        "speed",
-        {
-            "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
-            "startup": Command(
-                "tienlen_train.benchmarks.startup", "how long the first step, match or hand takes"
-            ),
-        },
-    ),
+    "bench": Group("measure speed", "speed", {}),
     "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
 
 
 def all_commands() -> dict[str, Command | Group]:
-    """`COMMANDS`, and those of installed packages, which cannot take a name of these."""
+    """`COMMANDS`, and those of installed packages, which cannot take a name of these; no empty group."""
     from tienlen_train.commands import help_of, installed
 
     found: dict[str, Command | Group] = {
@@ -106,7 +97,10 @@ def all_commands() -> dict[str, Command | Group]:
         place = found.setdefault(first, Group("commands of other packages", "", {}) if second else command)
         if second and isinstance(place, Group):
             place.commands.setdefault(second, command)
-    return found
+    for entry in found.values():
+        if isinstance(entry, Group) and entry.default not in entry.commands:
+            entry.default = ""
+    return {name: entry for name, entry in found.items() if isinstance(entry, Command) or entry.commands}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -161,7 +155,8 @@ def _find_in(
         return [name], entry, rest
     if rest and rest[0] in entry.commands:
         return [name, rest[0]], entry.commands[rest[0]], rest[1:]
-    if entry.default and (not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help"))):
+    is_default = not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help"))
+    if is_default and entry.default in entry.commands:
         return [name, entry.default], entry.commands[entry.default], rest
     return [name], None, rest
 

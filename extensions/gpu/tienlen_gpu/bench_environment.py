@@ -22,8 +22,7 @@ from tienlen_agents.settings import COUNT, Choice, setting
 from tienlen_env.engine.backends import MAX_THREADS
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import games
-from tienlen_train.benchmarks import BenchConfig, startup
-from tienlen_train.benchmarks.speed import batched
+from tienlen_train.benchmarks import BenchConfig, batched, run_program
 
 PRESETS: Final = tuple(preset for game in games() for preset in game.presets)
 # Numbers of games that are tried, to find the fastest.
@@ -264,7 +263,7 @@ batch.check()
 def first_step(config: GpuConfig) -> Figure:
     """Seconds of a process that makes one step, with an empty and with a filled cache."""
     with tempfile.TemporaryDirectory() as cache:
-        cold, warm = (startup.run(FIRST_STEP.replace("RULES", config.rules), cache).wall for _ in range(2))
+        cold, warm = (run_program(FIRST_STEP.replace("RULES", config.rules), cache).wall for _ in range(2))
     return Figure(cold, {"cached": warm})
 
 

@@ -1,7 +1,7 @@
-"""Decisions per second of every path through the environment.
+"""Decisions per second of every environment.
 
-    python -m tienlen_train.benchmarks.speed
-    python -m tienlen_train.benchmarks.speed --only Batch
+    python -m tienlen_bench.speed
+    python -m tienlen_bench.speed --only Batch
 
 A step is one decision, with the observation and the legal-action mask of the next player; resets are inside
 the timed loop and are not counted. Single-threaded rows are steps per CPU second of the process, because
@@ -29,23 +29,18 @@ from rich.progress import Progress
 
 from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.settings import parse_args
-from tienlen_train.benchmarks import BenchConfig, chosen, new_table, short, write_result
+from tienlen_train.benchmarks import (
+    BenchConfig,
+    Play,
+    batched,
+    chosen,
+    measure,
+    new_table,
+    rounds,
+    short,
+    write_result,
+)
 from tienlen_train.config import command
-
-Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
-
-
-def rounds(play_round: Callable[[], int]) -> Play:
-    """Plays round after round by a function that returns the steps of one."""
-
-    def play(deadline: float) -> int:
-        steps = play_round()
-        while time.perf_counter() < deadline:
-            steps += play_round()
-        return steps
-
-    return play
-
 
 # ---------------------------------------------------------------- the AEC loop
 
@@ -164,28 +159,6 @@ def round_loop() -> Play:
     return rounds(play_round)
 
 
-def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) -> Play:
-    """The batched engine: a uniform legal choice, the step, the full mask and observation, with resets."""
-    from tienlen_env.engine.batch import Batch
-
-    batch = Batch(rules, num_games, auto_reset=True, threads=threads)
-    rng = np.random.default_rng(0)
-    batch.reset(rng)
-    mask: Any = batch.packed_mask() if packed else batch.action_mask()
-    observation: Any = batch.packed_observation() if packed else batch.observe()
-    actions, draws = batch.sample(rng), np.empty(num_games)
-    next_actions = np.empty_like(actions)
-
-    def step() -> int:
-        nonlocal actions, next_actions
-        rng.random(out=draws)
-        batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=next_actions)
-        actions, next_actions = next_actions, actions
-        return num_games
-
-    return rounds(step)
-
-
 def batched_halves(rules: str, num_games: int) -> Play:
     """The games in two batches, each stepped by a Python thread: the kernels release the lock."""
     halves = [batched(rules, num_games // 2) for _ in range(2)]
@@ -271,14 +244,6 @@ def cases() -> list[Case]:
     ]
 
 
-def measure(case: Case, play: Play, seconds: float) -> float:
-    """Steps a second of one run: of CPU time, or of wall time for rows that say so."""
-    clock = time.perf_counter if case.wall else time.process_time
-    start = clock()
-    steps = play(time.perf_counter() + seconds)
-    return steps / (clock() - start)
-
-
 @contextmanager
 def frozen() -> Iterator[None]:
     """Else every collection of a row's garbage walks through the libraries that other rows have loaded."""
@@ -305,7 +270,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for case in measured:
                 progress.update(task, description=case.name, refresh=True)
                 seconds = config.seconds if run else min(1.0, config.seconds)  # the first run warms up
-                rate = measure(case, plays[case.name], seconds)
+                clock = time.perf_counter if case.wall else time.process_time
+                rate = measure(plays[case.name], seconds, clock)
                 if run:
                     rates[case.name].append(rate)
                 progress.advance(task)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_train.benchmarks import startup
+from tienlen_bench import startup
+from tienlen_train.benchmarks import run_program
 
 
 def test_a_row(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ def test_a_row(tmp_path: Path) -> None:
 
 def test_a_program_that_fails_is_named() -> None:
     with pytest.raises(RuntimeError, match="no_such_module"):
-        startup.run("import no_such_module", "")
+        run_program("import no_such_module", "")
 
 
 def test_each_package_that_comes_along_is_a_row() -> None:

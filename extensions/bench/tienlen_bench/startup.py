@@ -1,7 +1,7 @@
-"""How long a newcomer waits: from a new process, without stored code, to the first step, match or hand.
+"""How long the first step, match or hand takes, from a new process without stored code.
 
-    python -m tienlen_train.benchmarks.startup
-    python -m tienlen_train.benchmarks.startup --only import
+    python -m tienlen_bench.startup
+    python -m tienlen_bench.startup --only import
 
 Each row is a process of its own with an empty cache of Numba; seconds of wall time and of processor time, and
 the most memory that it used. "Again" is the same with the cache of the run before. With the machine code of
@@ -10,21 +10,19 @@ the most memory that it used. "Again" is the same with the cache of the run befo
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich.console import Console
 
 from tienlen_agents.settings import parse_args
 from tienlen_env.engine.backends import native
-from tienlen_train.benchmarks import BenchConfig, chosen, new_table, write_result
+from tienlen_train.benchmarks import BenchConfig, chosen, new_table, run_program, write_result
 from tienlen_train.config import command
 
 # `tienlen ...`, or a program.
@@ -65,44 +63,6 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-class Run(NamedTuple):
-    """One process: seconds of wall time and of processor time, and MB of memory at its peak."""
-
-    wall: float
-    processor: float
-    memory: float
-
-
-def run(program: str, cache: str) -> Run:
-    """Run a program of `ROWS` in a process of its own.
-
-    Raises:
-        RuntimeError: it failed; with the last line of its error.
-    """
-    if program.startswith("tienlen "):
-        words = program.split()[1:]
-        program = f"import sys; from tienlen_train.cli import main; sys.exit(main({words}))"
-    # The child's own figures: those of all children of this process would be the largest of all rows.
-    code = (
-        "import resource, subprocess, sys, time\n"
-        "start = time.perf_counter()\n"
-        "done = subprocess.run([sys.executable, '-c', sys.argv[1]], input='q\\n', text=True,\n"
-        "    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)\n"
-        "wall = time.perf_counter() - start\n"
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(wall, used.ru_utime + used.ru_stime, used.ru_maxrss)\n"
-        "sys.exit(done.stderr if done.returncode else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code, program],
-        env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    wall, processor, memory = map(float, done.stdout.split())
-    return Run(wall, processor, memory / (1 << 20 if sys.platform == "darwin" else 1 << 10))
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print a table and write a JSON file."""
@@ -114,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pairs = []
         for _ in range(config.runs):
             with tempfile.TemporaryDirectory() as cache:
-                pairs.append((run(program, cache), run(program, cache)))
+                pairs.append((run_program(program, cache), run_program(program, cache)))
         wall, processor, memory = (
             statistics.median(column) for column in zip(*(f for f, _ in pairs), strict=True)
         )

@@ -1,0 +1,1 @@
+"""Measurements of the environments and of the first start."""
