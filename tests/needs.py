@@ -65,11 +65,11 @@ def _without(extra: str, name: str, *modules: str) -> str | None:
 
 _without_cuda = _without("cuda", "numba-cuda", "numba_cuda")
 
-needs_exact, needs_bench, needs_suite = (
+needs_exact, needs_bench, needs_suite, needs_table = (
     pytest.mark.skipif(
         importlib.util.find_spec(f"tienlen_{name}") is None, reason=f"this clone has no extensions/{name}"
     )
-    for name in ("exact", "bench", "suite")
+    for name in ("exact", "bench", "suite", "table")
 )
 needs_openspiel = _needs(_without("openspiel", "OpenSpiel", "tienlen_bridges", "pyspiel"))
 needs_pyarrow = _needs(_without("data", "pyarrow", "pyarrow"))

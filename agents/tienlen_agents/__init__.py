@@ -61,7 +61,6 @@ BUILT_IN: Final = {
     "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
     "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
     "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",
-    "human": "tienlen_agents.terminal.human:HumanAgent",
     "ismcts": "tienlen_agents.search:IsmctsAgent",
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",

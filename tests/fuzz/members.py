@@ -32,7 +32,7 @@ EXEMPT = {
     "tienlen_agents.settings": "ranges of options; tested in train/test_config.py",
     "tienlen_agents.external": "bots; fuzzed in agents/external/test_process.py",
     "tienlen_agents.words": "texts and messages about a round, which is fuzzed; typed text in test_play.py",
-    "tienlen_agents.terminal": "a person at the terminal; fuzzed in test_play.py",
+    "tienlen_table.terminal": "a person at the terminal; fuzzed in test_play.py",
     "tienlen_agents.parallel": "arrays of a machine, as those of a device",
     "tienlen_agents.rule_based.RuleAgent": "the base of the agents that are fuzzed",
     "tienlen_agents.rule_based.RuleChooser": "arrays of a machine, as those of a device",

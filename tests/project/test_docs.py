@@ -143,7 +143,7 @@ def test_toml_blocks_parse() -> None:
 # What makes a command short, appended to it: the last of two equal options counts.
 SHORT = {
     "tienlen_agents.arena": "--deals 2 --quiet",
-    "tienlen_agents.terminal.play": "",
+    "tienlen_table.terminal.play": "",
     "tienlen_table.server": "--help",
     "tienlen_suite.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",

@@ -12,8 +12,6 @@ from tests.tienlen_env.envs.test_outside_game import plain, shown
 from tienlen_agents.arena.chunk import Recorder
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.external.messages import hello_message, play_requests
-from tienlen_agents.terminal.human import Hints
-from tienlen_agents.words import words_of
 from tienlen_env.engine.view import View
 from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.errors import NotationError
@@ -30,8 +28,10 @@ from tienlen_env.single.base import BaseRound
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
 from tienlen_table.server.table import selection
+from tienlen_table.terminal.human import Hints
 from tienlen_table.wasm.entries import card_entries
 from tienlen_table.wasm.tables import _words_data
+from tienlen_table.words import table_words_of
 
 SUITS = str.maketrans("scdh", "dchs")  # diamonds are the lowest suit, as in Big Two
 
@@ -135,7 +135,7 @@ def test_pictures_have_the_suits_and_the_table() -> None:
 
 
 def test_the_browser_has_the_suits() -> None:
-    words = _words_data(CLIMB, words_of(ClimbRules()))
+    words = _words_data(CLIMB, table_words_of(ClimbRules()))
     assert words["card_texts"][:4] == ["3d", "3c", "3h", "3s"]
     assert words["record"] == "climb/1"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tests.needs import EXTENSIONS
 from tienlen_env.games.registry import games
 
 ROOT = Path(__file__).parents[2]
@@ -105,10 +106,9 @@ def test_no_module_is_passed_around(path: Path) -> None:
 
 # What an extension uses of others, as in the contract "packages" (pyproject.toml); the core uses none.
 USES = {"tienlen_suite": {"tienlen_exact"}}
-EXTENSION = re.compile(
-    r"\b(tienlen_(?:check|exact|suite|table|data|gpu|cluster|bridges)|(?:research|tools)(?=[./]\w))\b"
-)
-# The names that extensions give to doors where a string chooses (`load("onnx:...")`); "cuda" is torch's, too.
+EXTENSION = re.compile(rf"\b(tienlen_(?:{'|'.join(EXTENSIONS)})|(?:research|tools)(?=[./]\w))\b")
+# The names that extensions give to doors where a string chooses (`load("onnx:...")`); "cuda" is torch's, too,
+# and "human" a `render_mode` of Gymnasium.
 ENTRIES = {
     name: place.partition(".")[0]
     for group, entries in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
@@ -116,7 +116,7 @@ ENTRIES = {
     ].items()
     if group != "tienlen.commands"
     for name, place in entries.items()
-    if EXTENSION.match(place) and name != "cuda"
+    if EXTENSION.match(place) and name not in ("cuda", "human")
 }
 # The extras of pip have such names, and an old run's folder is read by today's.
 NAMES_ENTRIES = ("tienlen_env/extras.py", "train/tienlen_train/runs.py")

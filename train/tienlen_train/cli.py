@@ -59,7 +59,6 @@ def _arena(name: str, description: str) -> Command:
 
 
 COMMANDS: Final[dict[str, Command | Group]] = {
-    "play": Command("tienlen_agents.terminal.play", "play in the terminal, or watch agents play"),
     "match": _arena("match", "compare two agents: duplicate matches of all compositions"),
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),

@@ -23,6 +23,7 @@ from tienlen_agents.networks.general import Objective
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.texts import spreadsheet
+from tienlen_train.commands import installed
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.loop import shell_command
 from tienlen_train.runs import write_atomic
@@ -100,7 +101,9 @@ def _baseline(rules: AnyRules) -> Agent:
 
 
 def command_to_play(policy: Path, rules: AnyRules) -> str:
-    """The command with which a person plays against a policy's file."""
+    """The command with which a person plays against a policy's file; empty if it is not installed."""
+    if "play" not in installed():
+        return ""
     name = f"policy:{tienlen_agents.quoted(str(policy))}"
     return shell_command("play", "--rules", rules.name, "--seats", "human", *[name] * (rules.num_players - 1))
 

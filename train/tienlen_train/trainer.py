@@ -464,8 +464,8 @@ class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
         if self.config.final_deals:
             self.report(out, console)
         console.print(f"run folder: {out}")
-        command = command_to_play(out / self.policy_file, self.rules)
-        console.print(f"play with it: {command}", markup=False, highlight=False, soft_wrap=True)
+        if command := command_to_play(out / self.policy_file, self.rules):
+            console.print(f"play with it: {command}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:

@@ -32,7 +32,6 @@ from tienlen_env.games.common.game import AnyRules
 PATIENCE_S: Final = 600.0
 MAX_ANSWER: Final = 1 << 26  # bytes: 40 a decision
 MODULE: Final = "tienlen_agents.external.isolated"
-NOT_ISOLATED: Final = ("human", "process")
 
 
 class IsolatedAgent(ProcessAgent):
@@ -57,7 +56,7 @@ class IsolatedAgent(ProcessAgent):
 
     def __init__(self, agent: str, *, limit_ms: int = 10_000, start_ms: int = 120_000) -> None:
         name = agent.partition(":")[0]
-        if name in NOT_ISOLATED:
+        if name == "process":
             raise ValueError(f"agent {name!r} has no option 'isolate': it is not run in this process")
         command = shlex.join([sys.executable, "-m", MODULE, agent])
         separator = "," if ":" in agent else ":"
@@ -160,6 +159,8 @@ def main(name: str) -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what the agent prints is not an answer
     agent = load_agent(name)
+    if getattr(agent, "needs_terminal", False):  # of a person
+        sys.exit(f"agent {name!r} has no option 'isolate': it reads what is typed here")
     for line in sys.stdin.buffer:
         message: Message = json.loads(line)
         kind = message["type"]

@@ -19,7 +19,6 @@ from tienlen_agents.arena.match import FAST_PANEL, PANEL, panel_of
 from tienlen_agents.arena.run import ArenaOptions, ArenaSettings
 from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_agents.settings import flag_of, settings_of
-from tienlen_agents.terminal.play import main as play_main
 from tienlen_env.games.registry import get_rules
 from tienlen_env.single.thirteens import ThirteensRound
 from tienlen_env.single.tienlen import Round
@@ -120,23 +119,6 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path, capsys, words, told
 def test_values_of_the_protocol_check(capsys, option, value, told):
     with pytest.raises(SystemExit) as caught:
         protocol_main(["check", "sh", option, value])
-    assert caught.value.code == 2
-    assert f"argument {option}: {told}, got '{value}'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "told"),
-    [
-        ("--seed", "-1", "expected 0 or more"),
-        ("--seed", "x", "expected 0 or more"),
-        ("--key", "x", "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
-        ("--key", str(2**64), "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
-        ("--history", "-1", "expected 0 or more"),
-    ],
-)
-def test_values_of_the_terminal(capsys, option, value, told):
-    with pytest.raises(SystemExit) as caught:
-        play_main([option, value])
     assert caught.value.code == 2
     assert f"argument {option}: {told}, got '{value}'" in capsys.readouterr().err
 

@@ -14,6 +14,7 @@ import pytest
 
 import tienlen_agents
 from tests.cheats import install_agents
+from tests.needs import needs_table
 from tienlen_agents import arena
 from tienlen_agents.command import interruptible
 from tienlen_env.engine.agent import AgentError, RandomAgent
@@ -113,7 +114,7 @@ def test_an_isolated_agent_costs_its_own_rounds_only(agent: str, exits: Any) -> 
     assert f"failed: {agent},isolate=1" in said
 
 
-def test_every_door_names_the_agent(exits: Any, capsys: Any, monkeypatch: Any) -> None:
+def test_every_door_names_the_agent(exits: Any, capsys: Any) -> None:
     agent = exits("act")
     for play in (
         lambda: arena.match(agent, RandomAgent(), num_deals=2),
@@ -126,6 +127,10 @@ def test_every_door_names_the_agent(exits: Any, capsys: Any, monkeypatch: Any) -
             assert told == "2"
             told = capsys.readouterr().err
         assert "agent 'exits' tried to end the program: SystemExit(0)" in told
+
+
+@needs_table
+def test_the_terminal_names_the_agent_and_keeps_the_record(exits: Any, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "argv", ["tienlen"])
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     code = cli_main(["play", "--seats", "exits:act", "random", "--rounds", "1", "--key", "1"])

@@ -15,11 +15,10 @@ import pytest
 
 import tienlen_agents
 from tests.cheats import install_agents
-from tests.needs import needs_cc, needs_perl
+from tests.needs import needs_cc, needs_perl, needs_table
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
 from tienlen_agents.arena.play import Played, play_deals
-from tienlen_agents.terminal.play import main as play_main
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -227,6 +226,13 @@ def test_an_isolated_agent_that_passes_forfeits(
 # ---------------------------------------------------------------- people
 
 
+def play_main(words: list[str]) -> int:
+    from tienlen_table.terminal.play import main
+
+    return main(words)
+
+
+@needs_table
 @pytest.mark.parametrize("rules", WINS)
 def test_a_person_at_the_terminal_declares(rules: str, monkeypatch: Any, capsys: Any) -> None:
     key = str(winning_keys(rules, 1, seat=0)[0])
@@ -242,6 +248,7 @@ def test_a_person_at_the_terminal_declares(rules: str, monkeypatch: Any, capsys:
     assert ": declare = 0" in shown[7]
 
 
+@needs_table
 @pytest.mark.parametrize("opponent", ["greedy", "process"])
 def test_the_terminal_tells_who_declares(
     opponent: str, tmp_path: Path, monkeypatch: Any, capsys: Any
@@ -267,6 +274,7 @@ class Passes(RandomAgent):
         return np.where(view.num_legal == 1, 0, super().act(view))
 
 
+@needs_table
 def test_an_agent_of_this_process_that_passes_is_named(monkeypatch: Any, capsys: Any) -> None:
     """In a match by an error with the clause, at the terminal by a line; the record is kept."""
     keys = winning_keys("south", 1, seat=0)

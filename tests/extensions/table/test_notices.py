@@ -17,7 +17,6 @@ import pytest
 
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
 from tienlen_agents.external.process import ProcessAgent
-from tienlen_agents.terminal import play as terminal
 from tienlen_env.engine.agent import Forfeit, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids
@@ -30,6 +29,7 @@ from tienlen_env.single.session import Session
 from tienlen_table.server.messages import MessageError
 from tienlen_table.server.store import Store, Stored
 from tienlen_table.server.table import ServedTable
+from tienlen_table.terminal import play as terminal
 
 WINS = [name for name, rules in TIENLEN.items() if rules.instant_wins]
 

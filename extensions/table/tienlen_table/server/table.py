@@ -11,7 +11,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from tienlen_agents.external.process import notice_of
-from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, history_of
 from tienlen_env.engine.backends.per_game import card_check
 from tienlen_env.errors import TienLenError
@@ -24,6 +23,7 @@ from tienlen_table import machine
 from tienlen_table.machine import TableEvent, TablePlayer, TableRefusal
 from tienlen_table.server.messages import MessageError
 from tienlen_table.server.store import Store, Stored
+from tienlen_table.words import table_words_of
 
 PERSON: Final = "human"
 AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there
@@ -508,7 +508,7 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
         cards: a mask.
     """
     legal, game = session.legal, session.batch.game
-    words = words_of(session.rules)
+    words = table_words_of(session.rules)
     row, options, fields = (array.tolist() for array in session.batch.kernel_arrays)
     row = row[0]
     is_held = cards != 0 and cards & ~row[game.columns.hand + session.turn] == 0
@@ -522,8 +522,8 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
 
 
 def refusal(session: Session, cards: int) -> int:
-    """The number of the reason why cards of the hand to act are refused (`GameWords.reasons`); -1: none."""
-    words = words_of(session.rules)
+    """The number of the reason why cards of the hand to act are refused (`TableWords.reasons`); -1: none."""
+    words = table_words_of(session.rules)
     if words.find_action is None or words.reason is None:
         return -1
     rows, spec, actions = session.batch.kernel_arrays

@@ -38,7 +38,6 @@ from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import new_workspace, num_values, setup_of
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.loops import evaluate as evaluate_all, resolve, search as search_worlds
-from tienlen_agents.words import words_of
 from tienlen_env.engine.backends.per_game import columns, is_refused_with, legal
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
@@ -66,6 +65,7 @@ from tienlen_table.engine.entries import (
     view,
 )
 from tienlen_table.engine.memory import clear, opener
+from tienlen_table.words import table_words_of
 
 # The plain functions behind the loops that Python calls.
 _forward, _log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
@@ -135,7 +135,7 @@ prepare: Callable[[Row, Spec], None] = GIVEN  # of that
 constants: IntArray = GIVEN  # its weights
 first_weight: int = GIVEN  # their place in its state
 num_weights: int = GIVEN
-can_extend: Callable[[ActionFields, int, int, int], bool] = GIVEN  # these four: of `GameWords`
+can_extend: Callable[[ActionFields, int, int, int], bool] = GIVEN  # these four: of `TableWords`
 find_cards: Callable[[Spec, ActionFields, int], int] = GIVEN
 reason: Callable[[Row, Spec, ActionFields, int, int], int] = GIVEN
 required_column: int = GIVEN
@@ -286,10 +286,10 @@ def extensions(
 
 
 def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, numbers_at: Ptr) -> int:
-    """The number of the reason why cards are refused (`GameWords.reasons`), and what its sentence names.
+    """The number of the reason why cards are refused (`TableWords.reasons`), and what its sentence names.
 
     `numbers_at` points to the cards; `action` is -1 for the action that they are. The action, the cards
-    of them that are not in the hand, and `GameWords.reason_columns` of the row are written there.
+    of them that are not in the hand, and `TableWords.reason_columns` of the row are written there.
     """
     spec, actions, row = table_at(spec_at, actions_at, row_at)
     numbers = view(numbers_at, 4)
@@ -306,7 +306,7 @@ def card_entries(game: AnyGame) -> list[EngineEntry]:
     """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
     if not game.has_card_choice:
         return []
-    words = words_of(next(iter(game.presets.values())))
+    words = table_words_of(next(iter(game.presets.values())))
     entries = [
         EngineEntry("find_action", try_actions if words.find_action is None else find_action, (*TABLE, INTS)),
         EngineEntry("extensions", extensions, (*TABLE, INTS, INTS, INTS)),

@@ -18,7 +18,7 @@ from tienlen_agents.networks.general import fitted_config, reward_of, state_colu
 from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.networks.shipped import config_of, policy_path
 from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.words import GameWords, words_of
+from tienlen_agents.words import words_of
 from tienlen_env.errors import NotationError, WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.cards import RANK_TEXT, SUIT_NAME, SUIT_SYMBOLS, SUIT_TEXT
@@ -35,6 +35,7 @@ from tienlen_table.wasm.entries import (
     rule_agents,
     search_setup,
 )
+from tienlen_table.words import TableWords, table_words_of
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
 
@@ -67,13 +68,13 @@ def add_tables(
 ) -> None:
     """Add to `tienlen_table.engine.tables_of` what the agents need.
 
-    Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
+    Added are ``words`` (`TableWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; and in each variant
     ``size``, ``about`` (the fields of its rules), ``notation`` (what a record of it may have), ``facts``,
     ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
     game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
     and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
-    ``payments`` (as `GameWords` says), ``reward_unit`` (the factor on the amounts in the options of a
+    ``payments`` (as `TableWords` says), ``reward_unit`` (the factor on the amounts in the options of a
     search) and ``memory`` (the arrays of the search and of the network).
 
     Args:
@@ -82,7 +83,7 @@ def add_tables(
         variants: the ``(name, rules)`` of the tables; None for `variants_of` the game.
     """
     variants = list(variants_of(game)) if variants is None else variants
-    words = words_of(next(iter(game.presets.values())))
+    words = table_words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
     texts: dict[str, list[str]] = {}
     networks = {}
@@ -90,7 +91,7 @@ def add_tables(
     for (_, rules), variant in zip(variants, tables["variants"], strict=True):
         table = game.build_table(rules)
         variant["size"] = words.size(rules)
-        variant["about"] = words.rule_fields(rules).get("fields", {})
+        variant["about"] = words_of(rules).rule_fields(rules).get("fields", {})
         variant["next_leader"] = words.next_leader(rules)
         variant["rounds"] = [S.NUM_ROUNDS, S.rounds_of("game", None, rules.target), S.MAX_ROUNDS]
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
@@ -180,7 +181,7 @@ def _constant(array: npt.NDArray[Any], constants: dict[str, list[int | float | s
     return add_constant(array.dtype.name, array.tolist(), constants)  # all numbers: their count is the length
 
 
-def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
+def _words_data(game: AnyGame, words: TableWords) -> dict[str, Any]:
     write = game.text.format_cards
     texts = list(takewhile(bool, map(_card_text, repeat(write), range(63))))
     return {
@@ -274,7 +275,7 @@ def _variant_notation(game: AnyGame, rules: AnyRules) -> dict[str, Any]:
     return {
         "most_cards": notation.hand_size(rules),
         "not_a_play": not_a_play,
-        "no_combination": words_of(rules).no_combination(rules),
+        "no_combination": table_words_of(rules).no_combination(rules),
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from tienlen_agents.words import GameWords, Move, subject, symbols
 from tienlen_env.errors import NotationError
 from tienlen_env.games.common.cards import NUM_CARDS, SUIT_NAME
 from tienlen_env.games.common.game import ActionTable, AnyRules
@@ -16,10 +15,11 @@ from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.single.base import AnyPlay, AnyRound
 from tienlen_env.single.thirteens import ThirteensRound, melds_text
+from tienlen_table.words import Move, TableWords, subject, symbols
 
 
-class ThirteensWords(GameWords):
-    """See `GameWords`."""
+class ThirteensTableWords(TableWords):
+    """See `TableWords`."""
 
     help = """\
   Kh      play this card: ranks 23456789TJQKA, suits s c d h, jokers *1 *2
@@ -33,7 +33,7 @@ class ThirteensWords(GameWords):
     result_column = R.POINTS  # of the deal
 
     def choices(self, played: AnyRound) -> list[AnyPlay]:
-        """See `GameWords.choices`: cards in the order of the hand, or melds."""
+        """See `TableWords.choices`: cards in the order of the hand, or melds."""
         plays = played.legal_plays()
         if any(play.action >= played.rules.num_cards for play in plays):
             return plays
@@ -42,18 +42,18 @@ class ThirteensWords(GameWords):
         return [by_card[CARD_TEXT.index(text)] for text in texts]
 
     def kind(self, played: AnyRound, play: AnyPlay) -> str:
-        """See `GameWords.kind`."""
+        """See `TableWords.kind`."""
         table, action = build_action_table(played.rules), play.action
         if action >= table.num_cards:
             return "end" if action == table.num_cards else table.melds[action - table.num_cards - 1].kind
         return "jokers" if is_joker(action) else SUIT_NAME[action & 3]
 
     def shown(self, played: AnyRound, play: AnyPlay) -> str:
-        """See `GameWords.shown`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
+        """See `TableWords.shown`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
         return symbols(CARD_TEXT[play.action]) if play.action < NUM_CARDS else str(play).replace("T", "10")
 
     def parse_typed(self, played: AnyRound, typed: str) -> Move:
-        """See `GameWords.parse_typed`."""
+        """See `TableWords.parse_typed`."""
         rules = played.rules
         for text in (typed, typed.upper().replace("10", "T")):
             try:
@@ -68,7 +68,7 @@ class ThirteensWords(GameWords):
         return cards.bit_length() - 1
 
     def report(self, played: AnyRound, seat: int, names: Sequence[str], play: AnyPlay) -> str:
-        """See `GameWords.report`."""
+        """See `TableWords.report`."""
         deal, name, num_cards = cast(ThirteensRound, played), names[seat], played.rules.num_cards
         if play.action == num_cards:
             return f"{subject(name, 'meld')} no more"
@@ -84,14 +84,14 @@ class ThirteensWords(GameWords):
         return text
 
     def size(self, rules: AnyRules) -> list[str]:
-        """See `GameWords.size`: players and jokers."""
+        """See `TableWords.size`: players and jokers."""
         return [f"p{rules.num_players}", f"j{cast(ThirteensRules, rules).jokers}"]
 
     def record_plays(self, rules: AnyRules, table: ActionTable) -> list[str]:
-        """See `GameWords.record_plays`."""
+        """See `TableWords.record_plays`."""
         return [
             NOTATION.play_text(cast(ThirteensRules, rules), action) for action in range(table.num_actions)
         ]
 
 
-WORDS: Final = ThirteensWords()
+TABLE_WORDS: Final = ThirteensTableWords()

@@ -12,9 +12,6 @@ from pathlib import Path
 import pytest
 
 import tienlen_agents
-from tienlen_agents.terminal.human import HumanAgent, Leave, say
-from tienlen_agents.terminal.play import main, short_names
-from tienlen_agents.words import symbols
 from tienlen_env import tienlen_v1
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
@@ -24,8 +21,11 @@ from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Round
+from tienlen_table.terminal.human import HumanAgent, Leave, say
+from tienlen_table.terminal.play import main, short_names
+from tienlen_table.words import symbols
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 THREE = ["--seats", "human", "greedy", "greedy_long"]
 
 
@@ -248,7 +248,7 @@ def test_a_signal_leaves_with_the_record_saved(tmp_path, number, word, code):
     command = [
         sys.executable,
         "-m",
-        "tienlen_agents.terminal.play",
+        "tienlen_table.terminal.play",
         *THREE,
         "--key",
         "7",
@@ -397,7 +397,7 @@ def test_lines_are_edited_in_a_terminal():
     """An arrow moves in the line; without readline its codes are a part of what is typed."""
     pty = pytest.importorskip("pty")
     pytest.importorskip("readline")
-    command = [sys.executable, "-m", "tienlen_agents.terminal.play", *THREE, "--key", "7"]
+    command = [sys.executable, "-m", "tienlen_table.terminal.play", *THREE, "--key", "7"]
     outer, inner = pty.openpty()
     with subprocess.Popen(
         command, cwd=ROOT, stdin=inner, stdout=inner, stderr=inner, close_fds=True
@@ -439,3 +439,22 @@ def test_commands_are_words_too(play, rules):
     assert whole == shown(["h", "?", "s", "t", "u", "q"])
     assert len(whole) == 7
     assert "would play" in whole[3]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--seed", "-1", "expected 0 or more"),
+        ("--seed", "x", "expected 0 or more"),
+        ("--key", "x", "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
+        ("--key", str(2**64), "expected 16 hexadecimal digits as in records, or an integer of 64 bits"),
+        ("--history", "-1", "expected 0 or more"),
+    ],
+)
+def test_values_of_the_terminal(
+    capsys: pytest.CaptureFixture[str], option: str, value: str, told: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([option, value])
+    assert caught.value.code == 2
+    assert f"argument {option}: {told}, got '{value}'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``tienlen play``: a game in the terminal, with people and agents."""
+"""Play in the terminal, or watch agents play."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from tienlen_agents.command import (
 from tienlen_agents.external.process import notice_of
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT_OR_NONE, Parser, Range, reader
-from tienlen_agents.terminal.human import Hints, PlayerCommand, ask, read_line, say, tell
-from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, AgentError, FallibleAgent, check_plays, history_of
 from tienlen_env.errors import IllegalPlayError, RulesError
 from tienlen_env.games.common.notation import read_key
@@ -36,6 +34,8 @@ from tienlen_env.single.base import AnyPlay, AnyRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.texts import printable
+from tienlen_table.terminal.human import Hints, PlayerCommand, ask, read_line, say, tell
+from tienlen_table.words import table_words_of
 
 CLEAR = "\033[2J\033[3J\033[H"  # clears the screen and its scrollback
 
@@ -99,7 +99,7 @@ class TerminalTable:
     def _ask(self) -> AnyPlay | PlayerCommand:
         """Read a person's play; a forced pass is played without a prompt."""
         session, seat = self.session, self.session.turn
-        if words_of(session.rules).is_forced_pass(session.round):
+        if table_words_of(session.rules).is_forced_pass(session.round):
             return session.legal[0]
         if seat != self._at_screen:
             say(CLEAR)
@@ -129,7 +129,7 @@ class TerminalTable:
 
     def _apply(self, play: AnyPlay) -> None:
         session, played, seat = self.session, self.session.round, self.session.turn
-        words = words_of(session.rules)
+        words = table_words_of(session.rules)
         is_forced = self.seats[seat] is None and words.is_forced_pass(played)
         session.apply(play)
         text = words.report(played, seat, self.names, play)
@@ -224,7 +224,7 @@ def _signed(names: Sequence[str], balances: Sequence[int]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
-        prog=program("tienlen_agents.terminal.play"),
+        prog=program("tienlen_table.terminal.play"),
         description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
         "ten is T) or by number.",
         epilog=f"Agents: human, {', '.join(name for name in tienlen_agents.names() if name != 'human')}. "
@@ -278,7 +278,7 @@ def _set_table(options: argparse.Namespace) -> TerminalTable:
     """
     rules = get_rules(options.rules)
     if options.seats is None:
-        options.seats = ["human"] + [words_of(rules).opponent] * (rules.num_players - 1)
+        options.seats = ["human"] + [table_words_of(rules).opponent] * (rules.num_players - 1)
     try:
         rules = get_rules(options.rules, len(options.seats))
     except RulesError as error:

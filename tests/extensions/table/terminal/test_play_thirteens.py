@@ -7,9 +7,7 @@ import sys
 import pytest
 
 import tienlen_agents
-from tests.agents.terminal.test_play import play  # noqa: F401 - a fixture
-from tienlen_agents.terminal.human import HumanAgent
-from tienlen_agents.terminal.play import main
+from tests.extensions.table.terminal.test_play import play  # noqa: F401 - a fixture
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import find_action
@@ -17,6 +15,8 @@ from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS
 from tienlen_env.single.game import Game
 from tienlen_env.single.thirteens import ThirteensRound
+from tienlen_table.terminal.human import HumanAgent
+from tienlen_table.terminal.play import main
 
 FOUR = ["--rules", "thirteens", "--seats", "human", "trickster", "random", "random"]
 ANYTHING = ["1"] * 900

@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tienlen_agents.words.tienlen import WORDS, can_extend, find_action
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.games.tienlen.spec import build_spec
 from tienlen_env.single.tienlen import Round
+from tienlen_table.words.tienlen import TABLE_WORDS, can_extend, find_action
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -42,7 +42,7 @@ def test_the_action_of_cards_that_are_picked(preset: str) -> None:
                     assert find_action(spec, actions, cards) == expected
             played.play(plays[int(rng.integers(len(plays)))])
     assert found > 300
-    assert WORDS.next_leader(rules) == (rules.opening != "every")
+    assert TABLE_WORDS.next_leader(rules) == (rules.opening != "every")
 
 
 def test_every_combination_of_the_north_has_its_action() -> None:

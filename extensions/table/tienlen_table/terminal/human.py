@@ -14,7 +14,6 @@ from enum import Enum
 import numpy as np
 
 from tienlen_agents import load
-from tienlen_agents.words import COLUMNS, words_of
 from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
@@ -22,6 +21,7 @@ from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_env.rendering import PlainView, for_stream, render_ansi
 from tienlen_env.single.base import AnyPlay, AnyRound, round_type
+from tienlen_table.words import COLUMNS, table_words_of
 
 HELP = """\
   ?       list what may be played
@@ -54,7 +54,7 @@ def ask(
         suggestion: a line of advice; a ValueError says why there is none.
         check_undo: returns if the last play can be taken back; a ValueError says why it cannot.
     """
-    words = words_of(played.rules)
+    words = table_words_of(played.rules)
     say("\n" + render_ansi(picture()))
     while True:
         line = read_line("your play (? lists, h helps): ")
@@ -122,7 +122,7 @@ class Hints:
         Raises:
             ValueError: there are no suggestions in this game.
         """
-        game, words = game_of(view.rules).name, words_of(view.rules)
+        game, words = game_of(view.rules).name, table_words_of(view.rules)
         key = self._name or game
         if key not in self._agents:
             self._agents[key] = load(words.hint)
@@ -180,6 +180,7 @@ class HumanAgent:
     """
 
     name = "human"
+    needs_terminal = True  # it has no process of its own (`tienlen_agents.external.isolated`)
 
     def __init__(self, *, hint: str = "") -> None:
         self._hints = Hints(hint)
