@@ -146,7 +146,7 @@ SHORT = {
     "tienlen_table.terminal.play": "",
     "tienlen_table.server": "--help",
     "tienlen_suite.regret": "--decisions 2 --worlds 2",
-    "tienlen_agents.external.protocol": "",
+    "tienlen_check.protocol": "",
     "tienlen_exact": "",
     "tienlen_suite": "--help",
     "tienlen_bench.speed": "--seconds 0.01 --runs 1",

@@ -50,7 +50,7 @@ def restore_argv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_promised_commands_are_there() -> None:
-    wanted = "match compare league gauntlet train protocol"
+    wanted = "match compare league gauntlet train cache"
     assert set(cli.COMMANDS) >= set(wanted.split())
     train = cli.COMMANDS["train"]
     assert isinstance(train, cli.Group)
@@ -200,9 +200,9 @@ def test_ctrl_c_ends_without_a_traceback(
     def interrupt(arguments: list[str]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tienlen_agents.external.protocol.main", interrupt)
-    assert cli.main(["protocol"]) == 130
-    assert capsys.readouterr().err == "tienlen protocol: interrupted\n"
+    monkeypatch.setattr("tienlen_train.cache.main", interrupt)
+    assert cli.main(["cache"]) == 130
+    assert capsys.readouterr().err == "tienlen cache: interrupted\n"
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_too_little_memory_ends_without_a_traceback(
     def allocate(_: list[str]) -> int:
         raise error
 
-    monkeypatch.setattr("tienlen_agents.external.protocol.main", allocate)
-    assert cli.main(["protocol"]) == 1
-    assert capsys.readouterr().err == f"tienlen protocol: there is not enough memory{detail}\n"
+    monkeypatch.setattr("tienlen_train.cache.main", allocate)
+    assert cli.main(["cache"]) == 1
+    assert capsys.readouterr().err == f"tienlen cache: there is not enough memory{detail}\n"
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -249,12 +249,13 @@ COMPLETIONS = {
     "tienlen play --seats gree": {"greedy", "greedy_long"},
     "tienlen match greedy random --precis": {"--precision"},
     "tienlen play --rules thirteens_d": {"thirteens_dummy", "thirteens_dummy_manual"},
+    "tienlen cache cl": {"clear"},
     "tienlen protocol ch": {"check"},
 }
 # A shell starts the command for every line. Here they are forks of one process that has imported it.
 COMPLETE = """
 import os, sys
-import argcomplete, tienlen_agents.arena.__main__, tienlen_agents.external.protocol
+import argcomplete, tienlen_agents.arena.__main__
 from tienlen_train.cli import main
 for number, line in enumerate(sys.argv[1:]):
     child = os.fork()
@@ -270,8 +271,8 @@ def test_completion(tmp_path: Path) -> None:
     """What the shell would offer after a line, by argcomplete's protocol."""
     pytest.importorskip("argcomplete")
     env = os.environ | {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9"}
-    has_table = not needs_table.args[0]
-    completions = {line: words for line, words in COMPLETIONS.items() if has_table or " pl" not in line}
+    there = " ".join(cli.all_commands())
+    completions = {line: words for line, words in COMPLETIONS.items() if f" {line.split()[1]}" in f" {there}"}
     command = [sys.executable, "-c", COMPLETE, *completions]
     subprocess.run(command, env=env, cwd=tmp_path, timeout=60, check=True)
     offered = [(tmp_path / f"{number}.txt").read_text().split() for number in range(len(completions))]

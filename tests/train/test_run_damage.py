@@ -477,9 +477,9 @@ def test_every_subcommand_reports_a_signal(
         raise AssertionError("not reached")
 
     monkeypatch.setattr(sys, "argv", list(sys.argv))
-    monkeypatch.setattr("tienlen_agents.external.protocol.main", wait)
-    assert cli.main(["protocol"]) == 143
-    assert capsys.readouterr().err == "tienlen protocol: terminated\n"
+    monkeypatch.setattr("tienlen_train.cache.main", wait)
+    assert cli.main(["cache"]) == 143
+    assert capsys.readouterr().err == "tienlen cache: terminated\n"
 
 
 def test_a_forked_child_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None:

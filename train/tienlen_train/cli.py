@@ -76,7 +76,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     ),
     "bench": Group("measure speed", "speed", {}),
     "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),
-    "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
 
 

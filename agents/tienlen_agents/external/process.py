@@ -1,7 +1,7 @@
 """``process:<command>``: an agent that is a program in any language, with JSON lines on stdin and stdout.
 
 ``agents/tienlen_agents/external/PROTOCOL.md`` describes the protocol, with an example exchange;
-`tienlen_agents.external.protocol` checks a program against it. No failure of the program stops a match. A
+``tienlen protocol check`` checks a program against it. No failure of the program stops a match. A
 late, unreadable or illegal answer forfeits its round, and so does the end of the program: a fixed rule plays
 the rest of that round (`ProcessAgent`), and the reason is in the report (`FallibleAgent`).
 

@@ -1,4 +1,4 @@
-"""What programs are told of a game, and the positions that check them (PROTOCOL.md).
+"""What programs are told of a game (PROTOCOL.md).
 
 Each game has one `GameWords`, found by its rules (`words_of`): the object ``WORDS`` of the module of this
 package with the game's name, or the one that another package registers with its game
@@ -14,13 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Final, NamedTuple
 
-from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import ByGame, game_of
-from tienlen_env.single.base import round_type
 
 Message = Mapping[str, Json]
 
@@ -43,44 +41,14 @@ class Request(NamedTuple):
     cards: list[int]
 
 
-class HardPosition(NamedTuple):
-    """A position where programs often fail.
-
-    Attributes:
-        title: name of the check.
-        rules: name of a preset.
-        hands: cards by seat.
-        leader: the seat that leads; -1: by the rules.
-        plays: the cards of the plays made so far.
-    """
-
-    title: str
-    rules: str
-    hands: tuple[str, ...]
-    leader: int
-    plays: tuple[str, ...] = ()
-
-    def batch(self) -> Batch:
-        """The position as a batch of one game."""
-        batch = Batch(self.rules, 1, num_players=len(self.hands))
-        leader = None if self.leader < 0 else self.leader
-        played = round_type(batch.rules).from_hands(batch.rules, self.hands, leader=leader)
-        for play in self.plays:
-            played.play(play)
-        batch.state.rows[0] = played.row
-        return batch
-
-
 class GameWords:
     """The words of one game; this class is for games without their own.
 
     Attributes:
         named: the fields that identify a position in error messages.
-        positions: positions where programs often fail.
     """
 
     named: tuple[str, ...] = ("game", "seat", "hand")
-    positions: tuple[HardPosition, ...] = ()
 
     def rule_fields(self, rules: AnyRules) -> dict[str, Json]:
         """``rules`` of the first message: JSON values."""
@@ -101,10 +69,6 @@ class GameWords:
         first, last = ("seat", "hand"), ("counts", "places", "scores", "legal")
         facts = [word for word in position if word not in (*first, *last, "current_seat", "legal_ids")]
         return {word: position[word] for word in (*first, *facts, *last)}
-
-    def tables(self, rules: AnyRules) -> list[tuple[str, AnyRules]]:
-        """The rules for which a program is checked, each with its name: all that are named."""
-        return list(game_of(rules).presets.items())
 
     def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int]:
         """The action id and card mask of an answer; the engine judges whether they are legal.

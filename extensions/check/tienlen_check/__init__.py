@@ -1,1 +1,1 @@
-"""Whether a game is as `GameDefinition` says: for `register` and `tienlen check-game`."""
+"""Checks of games and programs from outside, for `register`, `tienlen check-game` and `tienlen protocol`."""

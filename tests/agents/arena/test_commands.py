@@ -17,7 +17,6 @@ from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import FLAGS, main
 from tienlen_agents.arena.match import FAST_PANEL, PANEL, panel_of
 from tienlen_agents.arena.run import ArenaOptions, ArenaSettings
-from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_agents.settings import flag_of, settings_of
 from tienlen_env.games.registry import get_rules
 from tienlen_env.single.thirteens import ThirteensRound
@@ -105,22 +104,6 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path, capsys, words, told
     assert told in said
     assert "Traceback" not in said
     assert not (tmp_path / "out" / "arena.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "told"),
-    [
-        ("--limit-ms", "0", "expected 1 or more"),
-        ("--start-ms", "-1", "expected 1 or more"),
-        ("--rounds", "0", "expected 1 or more"),
-        ("--seed", "-1", "expected 0 or more"),
-    ],
-)
-def test_values_of_the_protocol_check(capsys, option, value, told):
-    with pytest.raises(SystemExit) as caught:
-        protocol_main(["check", "sh", option, value])
-    assert caught.value.code == 2
-    assert f"argument {option}: {told}, got '{value}'" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- Ctrl-C and SIGTERM

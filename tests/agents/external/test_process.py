@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.needs import needs_perl
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
 from tienlen_agents.external.messages import hello_message, play_requests
 from tienlen_agents.external.process import ProcessAgent, visible
-from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, View, choose_cards
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
@@ -83,15 +81,6 @@ def wait_until(condition, seconds=5):
 
 
 # ---------------------------------------------------------------- good bots
-
-
-@needs_perl
-def test_the_example_in_perl_keeps_the_protocol():
-    lines = []
-    assert (
-        protocol_main(["check", f"perl {ROOT / 'examples' / 'bot.pl'}", "--rounds", "1"], lines.append) == 0
-    )
-    assert lines[-1].endswith("all passed")
 
 
 def test_the_example_plays_as_greedy_does():
@@ -425,26 +414,6 @@ def test_no_text_of_a_program_stops_a_run_that_is_stored(bot, tmp_path, capsys, 
     arena_main(["match", *flags])  # from the chunks that were stored
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        *("a surrogate", "control characters", "strange stderr", "strange handshake"),
-        *(
-            pytest.param(name, marks=pytest.mark.nightly)
-            for name in (*STRANGE_IDS, "strange cards")
-            if name not in ("a surrogate", "control characters")
-        ),
-    ],
-)
-def test_the_check_shows_what_a_program_said_and_no_more(bot, capsys, failure):
-    agent = bot(FAILURES[failure][0])
-    assert protocol_main(["check", shlex.join(agent.arguments), "--rounds", "1"]) == 1
-    told = capsys.readouterr().out
-    assert all(c.isprintable() or c in "\n\t" for c in told)
-    assert FAILURES[failure][1] in told
-    told.encode()
-
-
 def test_what_the_program_said_last_is_reported(bot):
     agent = bot('def play(m): print("x" * 9999 + "the end", file=sys.stderr); 1 / 0', restarts=0)
     result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=2)
@@ -644,80 +613,6 @@ def test_views_know_their_games_and_cards():
     assert view.cards_of(np.array([-1, 452])).tolist() == [0, 0]
 
 
-# ---------------------------------------------------------------- conformance
-
-
-def test_the_example_conforms():
-    lines = []
-    assert protocol_main(["check", EXAMPLE, "--rounds", "1"], lines.append) == 0
-    assert all(line.startswith("ok") for line in lines[:-1])
-    assert lines[-1].endswith("checks, all passed")
-
-
-def test_the_check_finds_what_is_wrong(bot):
-    agent = bot(
-        """
-def play(m):
-    if m["seat"] == 1 and m["table"] == "As":
-        say({"id": m["id"], "cards": "3s 4h"})
-    elif len(m["hand"]) > 2:
-        good(m)
-    else:
-        time.sleep(9)
-"""
-    )
-    lines = []
-    command = shlex.join(agent.arguments)
-    assert protocol_main(["check", command, "--rounds", "1", "--limit-ms", "200"], lines.append) == 1
-    text = "\n".join(lines)
-    assert "FAIL  cardgames: a lead with the last card\n      no answer in time" in text
-    assert "FAIL  unknown messages" in text  # a KeyError: it knows no weather
-    assert "ok    handshake" in text
-    assert "failed" in lines[-1]
-
-
-UNFLUSHED = {
-    "all": ("def say(message): print(json.dumps(message))", ["FAIL  handshake", "FAIL  the other checks"]),
-    "plays": (
-        'def play(m): print(json.dumps({"id": m["id"], "cards": m["legal"][0]}))',
-        ["ok    handshake", *["FAIL  cardgames"] * 3, "FAIL  the other checks"],
-    ),
-}
-
-
-@pytest.mark.parametrize("what", UNFLUSHED)
-def test_the_check_of_a_program_that_does_not_flush_ends_early_and_says_so(bot, what):
-    body, titles = UNFLUSHED[what]
-    lines = []
-    words = ["check", shlex.join(bot(body).arguments), "--limit-ms", "300", "--start-ms", "1500"]
-    assert protocol_main(words, lines.append) == 1
-    found = [line for line in lines[:-1] if not line.startswith(" ")]
-    assert len(found) == len(titles)
-    assert all(line.startswith(title) for line, title in zip(found, titles, strict=True))
-    assert "does not flush its output after each answer" in lines[-2]
-
-
-def test_the_check_finds_who_cannot_declare(bot):
-    agent = bot(
-        'def play(m): say({"id": m["id"], "cards": "" if m["legal"] == ["declare"] else m["legal"][0]})'
-    )
-    lines = []
-    assert protocol_main(["check", shlex.join(agent.arguments), "--rounds", "1"], lines.append) == 1
-    text = "\n".join(lines)
-    for rules in ("south", "south_count", "south_winner", "north"):
-        assert f"FAIL  {rules}: an instant win\n      an illegal play: '': the instant win must be" in text
-    assert "cardgames with 17 cards each, 3 players" in text
-    assert {f"ok    1 rounds of {name}, 2 players" for name in ("mini", "small")} <= set(lines)
-    assert all(f" rounds of {name}, 4 players" in text for name in PRESETS)
-
-
-def test_the_check_of_no_program(capsys):
-    with pytest.raises(SystemExit) as caught:
-        protocol_main(["check", "no-such-program"])
-    assert caught.value.code == 2
-    assert "there is no command" in capsys.readouterr().err
-
-
 # ---------------------------------------------------------------- other games
 
 
@@ -765,13 +660,3 @@ def play(m):
     (forfeit,) = played.forfeits[0]
     assert (forfeit.reason, forfeit.num_seats) == ("an illegal play", 3)
     assert "'xx': not one of the legal plays" in forfeit.example
-
-
-def test_the_check_of_a_program_for_another_game(tmp_path, capsys):
-    path = tmp_path / "bot.py"
-    patient = BOT.replace("BODY", "").replace('}[message["type"]]', '}.get(message["type"], reset)')
-    path.write_text(patient)
-    command = shlex.join([sys.executable, "-S", "-E", str(path)])
-    assert protocol_main(["check", command, "--rules", "thirteens", "--rounds", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "ok    1 rounds of thirteens_manual, 4 players" in out

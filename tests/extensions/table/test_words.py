@@ -7,13 +7,26 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from tests.high_card import HIGH_CARD
+from tienlen_agents.words import GameWords, words_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games import registry
 from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.games.tienlen.spec import build_spec
 from tienlen_env.single.tienlen import Round
+from tienlen_table.words import TableWords, table_words_of
 from tienlen_table.words.tienlen import TABLE_WORDS, can_extend, find_action
+
+
+def test_a_game_from_outside_has_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, part = next(iter(HIGH_CARD.presets.values())), (HIGH_CARD.name, "words")
+    assert type(table_words_of(rules)) is TableWords
+    for own in (GameWords(), TableWords()):
+        monkeypatch.setitem(registry._parts, part, own)
+        assert words_of(rules) is own
+        assert (table_words_of(rules) is own) == isinstance(own, TableWords)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

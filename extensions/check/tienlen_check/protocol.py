@@ -1,4 +1,4 @@
-"""Check a program against the line protocol (PROTOCOL.md): ``tienlen protocol check <command>``.
+"""Check a program that plays by JSON lines: ``tienlen protocol check <command>`` (PROTOCOL.md).
 
 The checks are the handshake, positions where bots often fail, messages of a later version, many questions
 at once, whole rounds under every preset, and the end. The exit code is 0 if all checks pass, 1 if one fails,
@@ -37,7 +37,7 @@ from tienlen_agents.settings import (
     make_config,
     setting,
 )
-from tienlen_agents.words import HardPosition, words_of
+from tienlen_check.words import HardPosition, checked_words_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
@@ -117,7 +117,7 @@ def check(
 
 def _checks(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) -> Iterator[Check]:
     """All but the first one."""
-    for position in words_of(first).positions:
+    for position in checked_words_of(first).positions:
         yield _checked(f"{position.rules}: {position.title}", partial(_position, agent, position))
     yield _checked("unknown messages and fields are ignored", lambda: _later_version(agent, first))
     yield _checked(f"{MANY} questions at once", lambda: _questions_at_once(agent, first))
@@ -194,7 +194,7 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
     """Whole rounds, one question at a time; every other seat plays at random."""
     rng = np.random.default_rng(seed)
     times: list[float] = []
-    for name, rules in words_of(first).tables(first):
+    for name, rules in checked_words_of(first).tables(first):
         agent.reset(seed)
         num_players = rules.num_players
         for game in range(num_rounds):
@@ -242,7 +242,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         The exit code.
     """
     parser = Parser(
-        prog=program("tienlen_agents.external.protocol"),
+        prog=program("tienlen_check.protocol"),
         description=(__doc__ or "").partition("\n\n")[2],
     )
     parser.add_argument("what", choices=["check"], help="the only command")
