@@ -125,7 +125,7 @@ def test_the_wheel_declares_the_built_in_agents():
     found = groups[tienlen_agents.GROUP]
     assert {name: found[name] for name in tienlen_agents.BUILT_IN} == tienlen_agents.BUILT_IN
     others = {value.partition(".")[0] for name, value in found.items() if name not in tienlen_agents.BUILT_IN}
-    assert others == {"tienlen_exact", "tienlen_bridges"}
+    assert others == {"tienlen_exact", "tienlen_bridges", "tienlen_table"}
     assert groups[engine_agent.LOADERS] == {"tienlen_agents": "tienlen_agents:load"}
 
 

@@ -162,11 +162,11 @@ def test_what_two_packages_have_is_refused_and_named(
 
 
 def test_a_built_in_name_cannot_be_taken(folder: Path) -> None:
-    taken = "play = outside:x\ntrain.ppo = outside:x\n"
+    taken = "match = outside:x\ntrain.ppo = outside:x\n"
     install(folder, "outside", f"[tienlen.backends]\nnative = outside:X\n[tienlen.commands]\n{taken}")
     assert "native" not in DOOR.entries()
     found = cli.all_commands()
-    assert found["play"] is cli.COMMANDS["play"]
+    assert found["match"] is cli.COMMANDS["match"]
     assert cli._find(["train", "ppo"])[1] is cli._find_in(found, ["train", "ppo"])[1]
 
 
