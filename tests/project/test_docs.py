@@ -326,6 +326,10 @@ def test_every_class_of_the_reference_has_a_page() -> None:
     assert len(paths) == len(set(paths)) > 80
     assert "reference/tienlen_env/engine.batch.Batch.md" in paths
     assert "reference/tienlen_env/engine.agent.CardAgent.md" in paths
+    text = pages.sources()["reference/tienlen_env.md"]
+    named = {entry.name: entry.options for entry in pages.entries("reference/tienlen_env.md", text)}
+    assert "[PRESETS, SMALL_GAMES]" in named["tienlen_env.games.tienlen.rules"]
+    assert "[rules_remark]" in named["tienlen_table.wasm.tables"]
 
 
 def docstrings() -> Iterator[tuple[str, str]]:

@@ -72,7 +72,7 @@ def entries(page: str, text: str) -> list[ReferenceEntry]:
         name, options = line["name"], _OWN_HEADING.sub("", line["options"]).rstrip() + "\n"
         listed = _LIST.search(options)
         names = listed[1].split(", ") if listed else []
-        classes = [member for member in names if member[0].isupper()]
+        classes = [member for member in names if member[0].isupper() and not member.isupper()]
         rest = [member for member in names if member not in classes]
         if rest:
             options = _LIST.sub(f"      members: [{', '.join(rest)}]", options)

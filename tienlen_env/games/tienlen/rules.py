@@ -437,9 +437,8 @@ PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
         "bga": BGA,
     }
 )
+"""The variants of Tiến lên by name (RULES.md 1 to 5)."""
 
-# Games for exact calculations (6.4): `cardgames` for two players, one round a game, with few cards.
-# The whole ranks of `small` and `medium` make bombs: there players must mix (docs/exact.md).
 _FEW: Final = Rules(num_players=2, target=0, deck=deck_of("3452", "sc"), cards_each=3)
 SMALL_GAMES: Final[Mapping[str, Rules]] = MappingProxyType(
     {
@@ -449,6 +448,10 @@ SMALL_GAMES: Final[Mapping[str, Rules]] = MappingProxyType(
         "large": replace(_FEW, deck="", cards_each=2),
     }
 )
+"""Games for exact calculations (6.4): `cardgames` for two players, one round a game, with few cards.
+
+The whole ranks of `small` and `medium` make bombs: there players must mix (docs/exact.md).
+"""
 NAMED: Final[Mapping[str, Rules]] = MappingProxyType({**PRESETS, **SMALL_GAMES})
 
 

@@ -989,25 +989,42 @@ export function Table({
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
       {coach?.(view, texts)}
-      <div class={`felt ${others.length > 4 ? "many" : ""}`}>
-        {others.map((seat, i) => (
-          <Opponent
-            key={seat}
+      <div class="middle">
+        <div class={`felt ${others.length > 4 ? "many" : ""}`}>
+          {others.map((seat, i) => (
+            <Opponent
+              key={seat}
+              view={view}
+              seat={seat}
+              you={you}
+              shown={trick[seat]}
+              place={places[i] ?? "row"}
+            />
+          ))}
+          <Centre
             view={view}
-            seat={seat}
             you={you}
-            shown={trick[seat]}
-            place={places[i] ?? "row"}
+            chops={chops}
+            from={
+              view.owner == null || view.owner === you ? "me" : (places[others.indexOf(view.owner)] ?? "row")
+            }
           />
-        ))}
-        <Centre
-          view={view}
-          you={you}
-          chops={chops}
-          from={
-            view.owner == null || view.owner === you ? "me" : (places[others.indexOf(view.owner)] ?? "row")
-          }
-        />
+        </div>
+        {hints && (
+          <HintPanel
+            plays={hints}
+            onClose={() => setHints(null)}
+            onPick={(text) => {
+              const next = new Set(cardsOf(text));
+              setHints(null);
+              if (!isCards(text)) play(text);
+              else {
+                setSelected(next);
+                check(next);
+              }
+            }}
+          />
+        )}
       </div>
       <p class="status" aria-hidden="true">
         {notice || lastWords(view, you, texts, cardsSigns)}
@@ -1111,21 +1128,6 @@ export function Table({
             />
           </div>
         )
-      )}
-      {hints && (
-        <HintPanel
-          plays={hints}
-          onClose={() => setHints(null)}
-          onPick={(text) => {
-            const next = new Set(cardsOf(text));
-            setHints(null);
-            if (!isCards(text)) play(text);
-            else {
-              setSelected(next);
-              check(next);
-            }
-          }}
-        />
       )}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
       {isInviting && (

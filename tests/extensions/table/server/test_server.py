@@ -22,6 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
@@ -37,6 +38,7 @@ import tienlen_agents
 from tests.extensions.table.web_help import Client, Server
 from tests.needs import ROOT
 from tienlen_agents.networks.shipped import WEIGHTS
+from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import CARD_TEXT, parse_cards
 from tienlen_env.games.registry import PRESETS
 from tienlen_env.single.game import Game
@@ -54,7 +56,7 @@ from tienlen_table.server.__main__ import main
 from tienlen_table.server.app import Bucket, Guard, ImpatientProtocol, make_app
 from tienlen_table.server.hub import Hub
 from tienlen_table.server.messages import Create, MessageError
-from tienlen_table.server.store import Store, StoreError
+from tienlen_table.server.store import Store, Stored, StoreError
 from tienlen_table.server.table import ServedTable, selection, with_hands
 
 PROGRAM = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
@@ -455,6 +457,28 @@ def test_an_observer_and_another_seat_cannot_play(server: Server) -> None:
         ):
             assert client.ask(message, "error")["code"] in ("turn", "undo")
     client.close()
+
+
+def test_a_hint_names_the_plays_as_the_view_does() -> None:
+    """A pass is an empty text there, too."""
+
+    class Even:
+        def log_probabilities(self, view: View) -> np.ndarray:
+            return np.zeros(len(view.legal_actions.action))
+
+    async def ask() -> None:
+        key = next(key for key in range(100) if Session("cardgames", key, whole_game=False).turn == 0)
+        stored = Stored(1, "cardgames", key, False, None, False, 0, ("human",) * 4, 0, (), {})
+        store = Store(Path(":memory:"))
+        store.add_play = lambda *_: None  # type: ignore[method-assign]
+        table = ServedTable(stored, store, "abcd", [None] * 4, Even(), None)  # type: ignore[arg-type]
+        await table.play(0, 0, str(table.session.legal[0]))
+        found = await table.hint(1, 1)
+        texts = [play["text"] for play in found["plays"]]  # type: ignore[index, union-attr, call-overload]
+        assert texts == table.view(1)["legal"]
+        assert "" in texts
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize("rules", ["cardgames", "foicica", "north", "thirteens"])
