@@ -110,6 +110,14 @@ export const PERSON = "human";
 /** What the page shows of an error. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Whether it is the turn of the seat that the view is for. */
+export const isOwnTurn = (view: TableView | null): view is TableView =>
+  view !== null && view.seat !== null && view.current_seat === view.seat && !view.waiting && !view.result;
+
+/** Whether several people play at this device. */
+export const isShared = (view: TableView): boolean =>
+  view.handover !== undefined && view.seats.filter(({ is_person }) => is_person).length > 1;
+
 /** All plays of a game. */
 export const playsOf = (view: TableView): Play[] => view.events.filter((event) => event.type === "play");
 

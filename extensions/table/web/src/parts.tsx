@@ -108,6 +108,17 @@ export function IconButton(props: { sign: string; name: Key; kind?: string; onCl
 /** A browser has it at safe addresses only, whatever its type says. */
 export const clipboard = (navigator as { clipboard?: Clipboard }).clipboard;
 
+/** A button that copies a text, where the browser does. */
+export function Copy({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  if (!clipboard) return null;
+  return (
+    <button type="button" onClick={() => void clipboard.writeText(text).then(() => setCopied(true))}>
+      {t(isCopied ? "copied" : "copy")}
+    </button>
+  );
+}
+
 /** Go to a screen: the part of the address after #. */
 export const go = (hash: string): void => {
   location.hash = hash;
