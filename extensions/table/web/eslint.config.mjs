@@ -6,7 +6,6 @@ export default tseslint.config({
   extends: [tseslint.configs.strictTypeChecked],
   languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
   rules: {
-    // Those that are longer stand, with their number by file, in eslint-suppressions.json: it may only shrink.
     "max-lines-per-function": ["error", { max: 40, skipBlankLines: true, skipComments: true }],
     "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],

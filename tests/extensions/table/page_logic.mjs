@@ -310,18 +310,9 @@ const checks = {
     const round = { history: () => plays, at: () => ({ data: {}, legal: () => [1, 2], free() {} }) };
     let found = [];
     const { signal } = new AbortController();
-    await page.judge(
-      agents,
-      round,
-      "search",
-      8,
-      signal,
-      (all) => {
-        found = all;
-      },
-      0,
-      Infinity,
-    );
+    await page.judge(agents, round, { worlds: 8, only: 0, numLosses: Infinity }, signal, (all) => {
+      found = all;
+    });
     assert.equal(asked, 8);
     assert.equal(found.filter(({ isChecked }) => isChecked).length, 8);
   },

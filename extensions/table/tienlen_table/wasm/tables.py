@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import product, repeat, takewhile
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from tienlen_agents.words import words_of
 from tienlen_env.errors import NotationError, WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.cards import RANK_TEXT, SUIT_NAME, SUIT_SYMBOLS, SUIT_TEXT
+from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.notation import FAULTS, MAX_ID, MAX_SHOWN, Notation, Words
 from tienlen_env.games.registry import game_of, variants_of
@@ -91,7 +92,7 @@ def add_tables(
     for (_, rules), variant in zip(variants, tables["variants"], strict=True):
         table = game.build_table(rules)
         variant["size"] = words.size(rules)
-        variant["about"] = words_of(rules).rule_fields(rules).get("fields", {})
+        variant["about"] = about(rules)
         variant["next_leader"] = words.next_leader(rules)
         variant["rounds"] = [S.NUM_ROUNDS, S.rounds_of("game", None, rules.target), S.MAX_ROUNDS]
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
@@ -263,6 +264,13 @@ def _spellings(notation: Notation) -> Iterator[tuple[str, int]]:
     for text in [*map("".join, product(ranks, suits)), *(f"*{n}" for n in range(1, 10))]:
         with suppress(NotationError):
             yield text, notation.parse_cards(text, 1).bit_length() - 1
+
+
+def about(rules: AnyRules) -> dict[str, Json]:
+    """What a page tells of rules: their fields, with what some have by default."""
+    found = words_of(rules).rule_fields(rules)
+    fields = cast(dict[str, Json], found.get("fields", {}))
+    return {**fields, "points": found.get("points", []), "cards_each": getattr(rules, "cards_each", 0)}
 
 
 def _variant_notation(game: AnyGame, rules: AnyRules) -> dict[str, Any]:

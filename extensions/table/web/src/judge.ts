@@ -35,54 +35,67 @@ export function adviceOf(
   );
 }
 
-/** Judge every decision with a choice, or those of one seat, one after the other; `report` is called after each. */
+/** How the search judges. */
+export interface Judging {
+  worlds: number;
+  /** A seat whose decisions alone are judged. */
+  only?: number;
+  /** How many losses are checked. */
+  numLosses?: number;
+}
+
+/** Judge one decision; null: it is another seat's, or there was no choice. Deals of another seed are other ones. */
+async function judgeOne(
+  agents: AgentClient,
+  round: Round,
+  turn: number,
+  options: { worlds: number; seed: number; signal: AbortSignal },
+): Promise<Judged | null> {
+  const { seat, text, action, cards } = round.history()[turn]!;
+  const before = round.at(turn);
+  const data: RoundData = before.data;
+  const isChoice = before.legal().length > 1;
+  before.free();
+  if (!isChoice) return null;
+  const { plays, choice } = await agents.advise(data, "search", options);
+  const mine = adviceOf({ plays } as Advice, action, cards),
+    best = plays[choice];
+  if (mine?.points == null || best?.points == null) return null;
+  return {
+    turn,
+    seat,
+    played: text,
+    best: best.text,
+    points: mine.points,
+    bestPoints: best.points,
+    loss: mine.loss!,
+    lossHalfWidth: mine.loss_half_width!,
+    isChecked: options.seed > 1,
+  };
+}
+
+/** Judge every decision with a choice, one after the other; `report` is called after each. */
 export async function judge(
   agents: AgentClient,
   round: Round,
-  agent: string,
-  worlds: number,
+  { worlds, only, numLosses = NUM_LOSSES }: Judging,
   signal: AbortSignal,
   report: (found: Judged[], done: number) => void,
-  only?: number,
-  numLosses = NUM_LOSSES,
 ): Promise<void> {
   const found: Judged[] = [],
-    decisions = round.history();
-  const judgeOne = async (turn: number, seed: number): Promise<Judged | null> => {
-    const { seat, text, action, cards } = decisions[turn]!;
-    if (only !== undefined && seat !== only) return null;
-    const before = round.at(turn);
-    const data: RoundData = before.data;
-    const isChoice = before.legal().length > 1;
-    before.free();
-    if (!isChoice) return null;
-    const { plays, choice } = await agents.advise(data, agent, { worlds, seed, signal });
-    const mine = adviceOf({ plays } as Advice, action, cards),
-      best = plays[choice];
-    if (mine?.points == null || best?.points == null) return null;
-    return {
-      turn,
-      seat,
-      played: text,
-      best: best.text,
-      points: mine.points,
-      bestPoints: best.points,
-      loss: mine.loss!,
-      lossHalfWidth: mine.loss_half_width!,
-      isChecked: seed > 1,
-    };
-  };
-  for (let turn = 0; turn < decisions.length && !signal.aborted; turn++) {
-    const one = await judgeOne(turn, 1);
+    seats = round.history().map(({ seat }) => seat);
+  for (let turn = 0; turn < seats.length && !signal.aborted; turn++) {
+    if (only !== undefined && seats[turn] !== only) continue;
+    const one = await judgeOne(agents, round, turn, { worlds, seed: 1, signal });
     if (one) found.push(one);
     report([...found], turn + 1);
   }
   const losses = found.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss);
   for (const { turn } of losses.slice(0, numLosses)) {
     if (signal.aborted) return;
-    const one = await judgeOne(turn, 2);
+    const one = await judgeOne(agents, round, turn, { worlds, seed: 2, signal });
     if (one) found[found.findIndex((other) => other.turn === turn)] = one;
-    report([...found], decisions.length);
+    report([...found], seats.length);
   }
 }
 

@@ -21,6 +21,9 @@ export interface LocalGame extends Written {
   /** Once the game is over. */
   result?: TableView["result"];
 }
+/** The seat of the person in a game; -1 for none. */
+export const seatOf = ({ config }: LocalGame): number => config.seats.indexOf(PERSON);
+
 const KEY = "game:"; // before the number of a game: each has a place of its own, also in another tab
 const MOST_GAMES = 200;
 const LINGER = 1500; // milliseconds in which watchers see the last play of a round before the next deal

@@ -2,176 +2,219 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { keepPage } from "./engine.ts";
+import type { Invitation } from "./dialogs.tsx";
 import { Explorer } from "./explorer.tsx";
-import { ChallengeScreen, Games, Learn } from "./games.tsx";
+import { ChallengeScreen } from "./challenge.tsx";
+import { Games } from "./games.tsx";
+import { Learn } from "./learn.tsx";
 import { Lesson, Puzzles } from "./practice.tsx";
 import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
-import { applySettings, go, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
+import { go, type ScreenProps } from "./parts.tsx";
 import { readStored } from "./storage.ts";
 import { createTable, findServer, joinToken, RemoteHost, type Welcome } from "./remote.ts";
+import { applySettings, loadSettings, SettingsDialog, type Settings } from "./settings.tsx";
 import { Setup } from "./setup.tsx";
 import { Table } from "./table.tsx";
 
 const readAddress = (): URLSearchParams => new URLSearchParams(location.hash.slice(1));
 /** A number of the address; 0 for anything else. */
 const numberOf = (text: string | null): number => Math.max(0, Math.trunc(Number(text)) || 0);
-interface Invitation {
-  seat: number | null;
-  link: string;
-}
 
-const first = loadSettings();
-applySettings(first);
+// The first of these words in the address names the screen; without one it is the first screen.
+const SCREENS = {
+  seat: "remote",
+  record: "explorer",
+  explorer: "explorer",
+  table: "table",
+  games: "games",
+  learn: "learn",
+  challenge: "challenge",
+  lesson: "lesson",
+  puzzle: "puzzle",
+} as const;
+type Screen = (typeof SCREENS)[keyof typeof SCREENS] | "setup";
+const screenOf = (address: URLSearchParams): Screen =>
+  Object.entries(SCREENS).find(([word]) => address.has(word))?.[1] ?? "setup";
 
-function App() {
+/** The address, as it changes. */
+function useAddress(): URLSearchParams {
   const [address, setAddress] = useState(readAddress);
-  const [settings, setSettings] = useState(first);
-  const [isSetting, setSetting] = useState(false);
-  const [server, setServer] = useState<Welcome | null>(null);
-  const [host, setHost] = useState<Host | null>(null);
-  const [invitations, setInvitations] = useState<Invitation[]>([]);
-  const [error, setError] = useState("");
-
   // Before the first paint: an ordinary effect runs after it, and would miss a change of the address in between.
   useLayoutEffect(() => {
     const listen = (): void => setAddress(readAddress());
     addEventListener("hashchange", listen);
     return () => removeEventListener("hashchange", listen);
   }, []);
+  return address;
+}
+
+/** The host of the table that the address names. */
+function useHost(address: URLSearchParams): Host | null {
+  const [host, setHost] = useState<Host | null>(null);
+  const token = address.get("seat"),
+    id = address.get("table"),
+    screen = screenOf(address);
   useEffect(() => {
-    findServer().then(setServer, (problem: unknown) => setError(messageOf(problem)));
-  }, []);
+    const stored = screen === "table" ? storedGame(id!) : null;
+    const made = screen === "remote" ? new RemoteHost(token!) : stored ? new LocalHost(stored, id) : null;
+    if (screen === "table" && !made) go("");
+    setHost(made);
+    return () => made?.close();
+  }, [screen, token, id]);
+  return host;
+}
+
+const first = loadSettings();
+applySettings(first);
+
+/** The settings; the words of the page are read while it is drawn, so another language needs nothing else. */
+function useSettings(): [Settings, (next: Settings) => void] {
+  const [settings, setSettings] = useState(first);
   const change = (next: Settings): void => {
     applySettings(next);
     setSettings(next);
   };
-  // The words of the page are read while it is drawn, so another language needs nothing else.
   useMemo(() => applySettings(settings), [settings]);
+  return [settings, change];
+}
 
-  const token = address.get("seat");
-  const screen = token
-    ? "remote"
-    : address.has("record") || address.has("explorer")
-      ? "explorer"
-      : address.has("table")
-        ? "table"
-        : address.has("games")
-          ? "games"
-          : address.has("learn")
-            ? "learn"
-            : address.has("challenge")
-              ? "challenge"
-              : address.has("lesson")
-                ? "lesson"
-                : address.has("puzzle")
-                  ? "puzzle"
-                  : "setup";
+/** The server behind the page, and the tables that are begun. */
+function useTables() {
+  const [server, setServer] = useState<Welcome | null>(null);
+  const [invitations, setInvitations] = useState<Invitation[]>([]);
+  const [error, setError] = useState("");
+  const fail = (problem: unknown): void => setError(messageOf(problem));
   useEffect(() => {
-    let made: Host | null = null;
-    if (screen === "remote") made = new RemoteHost(token!);
-    else if (screen === "table") {
-      const id = address.get("table")!,
-        stored = storedGame(id);
-      if (stored) made = new LocalHost(stored, id);
-      else go("");
-    }
-    setHost(made);
-    return () => made?.close();
-  }, [screen, token, address.get("table")]);
-
-  const startLocal = (game: LocalGame): void => go(`table=${addGame(game)}`);
-  const unfinished = screen === "setup" ? storedGames().find(({ game }) => !game.result) : undefined;
+    findServer().then(setServer, fail);
+  }, []);
+  const startRemote = async (config: TableConfig): Promise<void> => {
+    const [own, ...others] = await createTable(config);
+    const base = server?.address || `${location.origin}${location.pathname}`;
+    const join = joinToken() ? `&join=${joinToken()}` : "";
+    setInvitations(others.map(({ token, seat }) => ({ seat, link: `${base}#seat=${token}${join}` })));
+    go(`seat=${own!.token}`);
+  };
   const start = (config: TableConfig, isRemote: boolean): void => {
     setError("");
     setInvitations([]);
-    if (!isRemote) startLocal({ config, rounds: [], roundsSeen: 0 });
-    else
-      createTable(config).then(
-        (tokens) => {
-          const [own, ...others] = tokens;
-          const base = server?.address || `${location.origin}${location.pathname}`;
-          setInvitations(
-            others.map(({ token: other, seat }) => {
-              const join = joinToken();
-              return { seat, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
-            }),
-          );
-          go(`seat=${own!.token}`);
-        },
-        (problem: unknown) => setError(messageOf(problem)),
-      );
+    if (isRemote) startRemote(config).catch(fail);
+    else startLocal({ config, rounds: [], roundsSeen: 0 });
   };
+  return { server, invitations, error, start };
+}
+const startLocal = (game: LocalGame): void => go(`table=${addGame(game)}`);
+
+/** The part of the address that opens the explorer at the last round. */
+function exploreAddress(records: string[], { view }: Host): string {
+  const names = view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(",");
+  const last = records.filter((line) => !line.startsWith("#")).length - 1;
+  return `record=${encodeURIComponent(records.join("\n"))}&round=${last}&names=${encodeURIComponent(names)}`;
+}
+
+interface PageProps extends ScreenProps {
+  address: URLSearchParams;
+  tables: ReturnType<typeof useTables>;
+  onSet: (settings: Settings) => void;
+}
+
+/** The screen that the address names. */
+function Page({ address, tables, onSet, ...screen }: PageProps) {
+  const host = useHost(address);
+  const of = (word: string): string => address.get(word) ?? "";
+  switch (screenOf(address)) {
+    case "explorer":
+      return <ExplorerScreen {...screen} address={address} />;
+    case "remote":
+    case "table":
+      return host && <TableScreen {...screen} {...tables} host={host} id={address.get("table")} />;
+    case "lesson":
+      return <Lesson {...screen} />;
+    case "games":
+      return <Games {...screen} />;
+    case "learn":
+      return <Learn key={of("learn")} id={of("learn")} {...screen} />;
+    case "challenge":
+      return <ChallengeScreen key={of("challenge")} number={numberOf(of("challenge"))} {...screen} />;
+    case "puzzle":
+      return <Puzzles key={of("puzzle")} wanted={of("puzzle")} {...screen} />;
+    default:
+      return <SetupScreen {...screen} tables={tables} onSet={onSet} />;
+  }
+}
+
+function ExplorerScreen({ address, settings, ...exits }: ScreenProps & { address: URLSearchParams }) {
+  return (
+    <Explorer
+      initial={address.get("record") ?? ""}
+      start={{ round: numberOf(address.get("round")), move: numberOf(address.get("move")) }}
+      names={(address.get("names") ?? "").split(",").filter(Boolean)}
+      onPlay={startLocal}
+      pause={settings.pause}
+      {...exits}
+    />
+  );
+}
+
+interface TableProps extends ScreenProps {
+  host: Host;
+  /** The number of a game in the page. */
+  id: string | null;
+  server: Welcome | null;
+  invitations: Invitation[];
+}
+function TableScreen({ host, id, server, invitations, ...screen }: TableProps) {
+  return (
+    <Table
+      host={host}
+      invitations={invitations}
+      isOpen={Boolean(server?.address)}
+      {...screen}
+      {...(id === null ? {} : { onLearn: () => go(`learn=${id}`) })}
+      onExplore={(records) => go(exploreAddress(records, host))}
+    />
+  );
+}
+
+function SetupScreen({ settings, tables, onSet, onSettings }: Omit<PageProps, "address">) {
+  const { server, error, start } = tables;
+  const unfinished = storedGames().find(({ game }) => !game.result);
   const seat = readStored("server"); // the last one at a table of the server
-  const exits = { onLeave: () => go(""), onSettings: () => setSetting(true) };
-  const screenProps = { settings, ...exits };
-  const page =
-    screen === "explorer" ? (
-      <Explorer
-        initial={address.get("record") ?? ""}
-        start={{ round: numberOf(address.get("round")), move: numberOf(address.get("move")) }}
-        names={(address.get("names") ?? "").split(",").filter(Boolean)}
-        {...exits}
-        onPlay={startLocal}
-        pause={settings.pause}
-      />
-    ) : host ? (
-      <Table
-        host={host}
-        settings={settings}
-        invitations={invitations}
-        isOpen={Boolean(server?.address)}
-        {...exits}
-        {...(address.has("table") ? { onLearn: () => go(`learn=${address.get("table")}`) } : {})}
-        onExplore={(records) =>
-          go(
-            `record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`,
-          )
-        }
-      />
-    ) : screen === "lesson" ? (
-      <Lesson {...screenProps} />
-    ) : screen === "games" ? (
-      <Games {...screenProps} />
-    ) : screen === "learn" ? (
-      <Learn key={address.get("learn")} id={address.get("learn")!} {...screenProps} />
-    ) : screen === "challenge" ? (
-      <ChallengeScreen
-        key={address.get("challenge")}
-        number={numberOf(address.get("challenge"))}
-        {...screenProps}
-      />
-    ) : screen === "puzzle" ? (
-      <Puzzles key={address.get("puzzle")} wanted={address.get("puzzle")!} {...screenProps} />
-    ) : (
-      screen === "setup" && (
-        <>
-          {error && (
-            <p class="banner" role="alert">
-              {error}
-            </p>
-          )}
-          <Setup
-            server={server}
-            pause={settings.pause}
-            hasGame={unfinished !== undefined}
-            onPause={(pause) => change({ ...settings, pause })}
-            onStart={start}
-            onContinue={() => go(`table=${unfinished!.id}`)}
-            onReturn={server && typeof seat === "string" ? () => go(`seat=${seat}`) : null}
-            onSettings={() => setSetting(true)}
-          />
-        </>
-      )
-    );
-  return page ? (
+  return (
     <>
-      {page}
+      {error && (
+        <p class="banner" role="alert">
+          {error}
+        </p>
+      )}
+      <Setup
+        server={server}
+        pause={settings.pause}
+        hasGame={unfinished !== undefined}
+        onPause={(pause) => onSet({ ...settings, pause })}
+        onStart={start}
+        onContinue={() => go(`table=${unfinished!.id}`)}
+        onReturn={server && typeof seat === "string" ? () => go(`seat=${seat}`) : null}
+        onSettings={onSettings}
+      />
+    </>
+  );
+}
+
+function App() {
+  const address = useAddress();
+  const [settings, change] = useSettings();
+  const [isSetting, setSetting] = useState(false);
+  const tables = useTables();
+  const screen = { settings, onLeave: () => go(""), onSettings: () => setSetting(true) };
+  return (
+    <>
+      <Page {...screen} address={address} tables={tables} onSet={change} />
       {isSetting && (
         <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />
       )}
     </>
-  ) : null;
+  );
 }
 
 const root = document.getElementById("app")!;

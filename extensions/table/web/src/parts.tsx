@@ -1,62 +1,15 @@
 /** Small parts that several screens use. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { browserLanguage, isLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
-import { readStored, store } from "./storage.ts";
+import { t, type Key } from "./i18n.ts";
+import type { Settings } from "./settings.tsx";
 
-/** What the reader has chosen; stored in the browser. */
-export interface Settings {
-  language: Language | "auto";
-  theme: "auto" | "light" | "dark";
-  autoPass: boolean;
-  sound: boolean;
-  /** Each suit has a colour of its own. */
-  fourColours: boolean;
-  pause: number;
-  /** What other people at the table see. */
-  name: string;
-}
 /** What a screen gets that is left by a button. */
 export interface ScreenProps {
   settings: Settings;
   onLeave: () => void;
   onSettings: () => void;
 }
-const DEFAULT: Settings = {
-  language: "auto",
-  theme: "auto",
-  autoPass: false,
-  sound: false,
-  fourColours: false,
-  pause: 700,
-  name: "",
-};
-
-/** The stored settings; a spoilt one is the default. */
-export function loadSettings(): Settings {
-  const found = { ...DEFAULT, ...(readStored("settings") as Record<keyof Settings, unknown> | null) };
-  return {
-    language: isLanguage(found.language) ? found.language : "auto",
-    theme: (["light", "dark"] as const).find((theme) => theme === found.theme) ?? "auto",
-    autoPass: found.autoPass === true,
-    sound: found.sound === true,
-    fourColours: found.fourColours === true,
-    pause:
-      typeof found.pause === "number" && Number.isFinite(found.pause)
-        ? Math.max(0, Math.min(2000, found.pause))
-        : DEFAULT.pause,
-    name: typeof found.name === "string" ? found.name.slice(0, 24) : "",
-  };
-}
-
-export function applySettings(settings: Settings): void {
-  setLanguage(settings.language === "auto" ? browserLanguage() : settings.language);
-  if (settings.theme === "auto") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = settings.theme;
-  document.documentElement.dataset["suits"] = settings.fourColours ? "four" : "two";
-  store("settings", settings);
-}
-
 type Sound = "card" | "chop" | "turn";
 
 // Hertz at the start and at the end, seconds, and the form of the wave.
@@ -102,6 +55,17 @@ export function IconButton(props: { sign: string; name: Key; kind?: string; onCl
     <button type="button" class={look} onClick={props.onClick} aria-label={name} title={name}>
       {props.sign}
     </button>
+  );
+}
+
+/** The bar of a screen that is not a table. */
+export function Header({ title, onLeave, onSettings }: Omit<ScreenProps, "settings"> & { title: string }) {
+  return (
+    <header class="bar-top">
+      <IconButton sign="‹" name="back" onClick={onLeave} />
+      <h1>{title}</h1>
+      <IconButton sign="⚙" name="settings" onClick={onSettings} />
+    </header>
   );
 }
 
@@ -283,75 +247,5 @@ export function Pace({
         <span aria-hidden="true">{t("fast")}</span>
       </span>
     </label>
-  );
-}
-
-export function SettingsDialog({
-  settings,
-  onChange,
-  onClose,
-}: {
-  settings: Settings;
-  onChange: (s: Settings) => void;
-  onClose: () => void;
-}) {
-  const set = (part: Partial<Settings>): void => onChange({ ...settings, ...part });
-  return (
-    <Dialog title={t("settings")} onClose={onClose}>
-      <Choice
-        label={t("language")}
-        value={settings.language}
-        options={["auto", "en", "vi"] as const}
-        words={(o) => (o === "auto" ? t("auto") : t(`language_${o}`))}
-        onChange={(language) => set({ language })}
-      />
-      <Choice
-        label={t("theme")}
-        value={settings.theme}
-        options={["auto", "light", "dark"] as const}
-        words={(o) => t(o)}
-        onChange={(theme) => set({ theme })}
-      />
-      <Pace value={settings.pause} onChange={(pause) => set({ pause })} />
-      <label class="field">
-        <span>{t("yourName")}</span>
-        <input
-          type="text"
-          maxLength={24}
-          autocomplete="nickname"
-          value={settings.name}
-          onInput={(event) => set({ name: event.currentTarget.value })}
-        />
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={settings.autoPass}
-          onChange={(event) => set({ autoPass: event.currentTarget.checked })}
-        />
-        <span>{t("autoPass")}</span>
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={settings.sound}
-          onChange={(event) => {
-            const sound = event.currentTarget.checked;
-            set({ sound });
-            if (sound) playSound("card");
-          }}
-        />
-        <span>{t("sound")}</span>
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={settings.fourColours}
-          onChange={(event) => set({ fourColours: event.currentTarget.checked })}
-        />
-        <span>{t("fourColours")}</span>
-      </label>
-      <p class="quiet">{t("keys")}</p>
-    </Dialog>
   );
 }

@@ -5,8 +5,9 @@ import { moveFocus } from "./hand.tsx";
 import { arranged } from "./held.ts";
 import { t } from "./i18n.ts";
 import { cardsOf, isCards, isOwnTurn, playsOf, type Host, type TableView } from "./model.ts";
-import { playSound, useKeys, type Settings } from "./parts.tsx";
+import { playSound, useKeys } from "./parts.tsx";
 import { whyNot } from "./said.ts";
+import type { Settings } from "./settings.tsx";
 import { shownView } from "./shown.ts";
 
 /** The view to draw; the table is drawn again when the host has another one. */

@@ -1,10 +1,10 @@
 /** Prepared positions with a coach: the lesson, and puzzles with a daily one, a streak and a rating. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { PlayText } from "./cards.tsx";
 import { openLibrary, type RoundData } from "./engine.ts";
 import { say, t, words, type Words } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { messageOf, PERSON, playsOf } from "./model.ts";
+import { messageOf, PERSON, playsOf, type TableView } from "./model.ts";
 import { go, Waiting, type ScreenProps } from "./parts.tsx";
 import { answered, progressOf, type Progress } from "./progress.ts";
 import { readStored, store } from "./storage.ts";
@@ -118,73 +118,81 @@ const STEPS: Step[] = [
   },
 ];
 
-export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
+/** The position of a step, against the rule-based player. */
+const stepHost = (step: Step): LocalHost =>
+  hostOf({
+    rules: step.rules ?? "cardgames",
+    num_players: 2,
+    key: "",
+    round: 0,
+    leader: step.led ? 1 : 0,
+    scores: null,
+    hands: step.hands,
+    plays: step.led ? [{ action: step.led[1], cards: step.led[0] }] : [],
+  });
+
+type Answer = "right" | "wrong" | null;
+
+/** What the person's first play is; null: there is none yet, or the round goes on. */
+function answerOf({ goal }: Step, view: TableView, actions: string[]): Answer {
+  if (!goal) return view.places[0] === 0 ? "right" : view.places[1] === 0 ? "wrong" : null;
+  const own = playsOf(view).find(({ seat }) => seat === 0);
+  if (!own) return null;
+  if (!goal.test(actions[own.id] ?? "")) return "wrong";
+  return !view.balances || view.balances[0]! > 0 ? "right" : null; // where money is played for, it is to be seen
+}
+
+export function Lesson(screen: ScreenProps) {
   const [number, setNumber] = useState(0);
   const [attempt, setAttempt] = useState(0);
   const step = STEPS[number]!;
-  const host = useMemo(() => {
-    const plays = step.led ? [{ action: step.led[1], cards: step.led[0] }] : [];
-    return hostOf({
-      rules: step.rules ?? "cardgames",
-      num_players: 2,
-      key: "",
-      round: 0,
-      leader: step.led ? 1 : 0,
-      scores: null,
-      hands: step.hands,
-      plays,
-    });
-  }, [number, attempt]);
-
-  const coach: Coach = (view, texts) => {
-    const own = playsOf(view).find(({ seat }) => seat === 0);
-    const played = own ? (texts[own.id] ?? "") : null;
-    const isDone = step.goal
-      ? played !== null && step.goal.test(played) && (!view.balances || view.balances[0]! > 0)
-      : view.places[0] === 0;
-    const isMissed =
-      !isDone && (step.goal ? played !== null && !step.goal.test(played) : view.places[1] === 0);
-    const isLast = number === STEPS.length - 1;
-    return (
-      <aside class="coach" aria-label={t("lesson")}>
-        <h2>
-          {t("lesson")} {number + 1} / {STEPS.length}
-        </h2>
-        <p role="status">
-          {isDone
-            ? t(isLast ? "lessonOver" : "well")
-            : isMissed
-              ? `${t("notYet")} ${say(step.text)}`
-              : say(step.text)}
-        </p>
-        <p class="actions">
-          {isMissed && (
-            <button type="button" class="main again" onClick={() => setAttempt(attempt + 1)}>
-              {t("tryAgain")}
-            </button>
-          )}
-          {isDone && (
-            <button
-              type="button"
-              class="main next"
-              onClick={() => (isLast ? onLeave() : setNumber(number + 1))}
-            >
-              {t(isLast ? "newGame" : "nextStep")}
-            </button>
-          )}
-        </p>
-      </aside>
-    );
-  };
-  return (
-    <CoachedTable
-      key={`${number}/${attempt}`}
-      host={host}
-      coach={coach}
-      settings={settings}
-      onLeave={onLeave}
-      onSettings={onSettings}
+  const host = useMemo(() => stepHost(step), [number, attempt]);
+  const isLast = number === STEPS.length - 1;
+  const onNext = (): void => (isLast ? screen.onLeave() : setNumber(number + 1));
+  const coach: Coach = (view, actions) => (
+    <StepCoach
+      {...{ number, isLast, onNext }}
+      answer={answerOf(step, view, actions)}
+      onAgain={() => setAttempt(attempt + 1)}
     />
+  );
+  return <CoachedTable key={`${number}/${attempt}`} host={host} coach={coach} {...screen} />;
+}
+
+interface StepProps {
+  number: number;
+  isLast: boolean;
+  answer: Answer;
+  onAgain: () => void;
+  onNext: () => void;
+}
+function StepCoach({ number, isLast, answer, onAgain, onNext }: StepProps) {
+  const task = say(STEPS[number]!.text);
+  return (
+    <aside class="coach" aria-label={t("lesson")}>
+      <h2>
+        {t("lesson")} {number + 1} / {STEPS.length}
+      </h2>
+      <p role="status">
+        {answer === "right"
+          ? t(isLast ? "lessonOver" : "well")
+          : answer === "wrong"
+            ? `${t("notYet")} ${task}`
+            : task}
+      </p>
+      <p class="actions">
+        {answer === "wrong" && (
+          <button type="button" class="main again" onClick={onAgain}>
+            {t("tryAgain")}
+          </button>
+        )}
+        {answer === "right" && (
+          <button type="button" class="main next" onClick={onNext}>
+            {t(isLast ? "newGame" : "nextStep")}
+          </button>
+        )}
+      </p>
+    </aside>
   );
 }
 
@@ -193,7 +201,6 @@ export function Lesson({ settings, onLeave, onSettings }: ScreenProps) {
 /** A line of the file that `tienlen puzzles` has mined. */
 interface Puzzle {
   data: RoundData;
-  other: string;
   answer: string;
   action: number;
   rating: number;
@@ -219,10 +226,8 @@ function readLines(): Promise<string[]> {
 /** A line of the file as a position: the engine reads the table and the answer. */
 async function read(line: string): Promise<Puzzle> {
   const game = await (await openLibrary()).loadRules("cardgames");
-  const [mine, other, table, answer, rating] = line
-    .split(" ")
-    .map((word, i) => (i < 4 ? spaced(word) : word)) as [string, string, string, string, string];
-  const start = {
+  const [mine = "", other = "", table = "", answer = ""] = line.split(" ").slice(0, 4).map(spaced);
+  const round = game.fromData({
     rules: "cardgames",
     num_players: 2,
     key: "",
@@ -231,29 +236,20 @@ async function read(line: string): Promise<Puzzle> {
     scores: null,
     hands: [mine, [other, table].filter(Boolean).join(" ")],
     plays: [],
-  };
-  const round = game.fromData(start);
-  const ids = (text: string): number[] =>
-    text
-      .split(" ")
-      .filter(Boolean)
-      .map((card) => game.cards.indexOf(card));
-  if (table) round.play(round.find(ids(table))!);
-  return {
-    data: round.data,
-    other,
-    answer,
-    action: answer ? round.find(ids(answer))!.action : 0,
-    rating: Number(rating),
-  };
+  });
+  const find = (text: string) => round.find(text.split(" ").map((card) => game.cards.indexOf(card)))!;
+  if (table) round.play(find(table));
+  return { data: round.data, answer, action: answer ? find(answer).action : 0, rating: ratingOf(line) };
 }
+
+/** The rating of a puzzle stands last in its line. */
+const ratingOf = (line: string): number => Number(line.slice(line.lastIndexOf(" ")));
 
 /** The number of the next puzzle: near the own rating, and not one of the last. */
 function choose(all: string[], progress: Progress): number {
   const fits = (spread: number): number[] =>
     all.flatMap((line, i) => {
-      const rating = Number(line.slice(line.lastIndexOf(" ")));
-      return Math.abs(rating - progress.rating) <= spread && !progress.seen.includes(i) ? [i] : [];
+      return Math.abs(ratingOf(line) - progress.rating) <= spread && !progress.seen.includes(i) ? [i] : [];
     });
   const near = fits(SPREAD),
     from = near.length ? near : fits(Infinity);
@@ -261,99 +257,119 @@ function choose(all: string[], progress: Progress): number {
 }
 const daily = (all: string[]): number => (Math.floor(Date.now() / 86_400_000) * 7919) % all.length;
 
-export function Puzzles({ settings, wanted, onLeave, onSettings }: ScreenProps & { wanted: string }) {
-  const [number, setNumber] = useState<number | null>(null);
-  const [puzzle, setPuzzle] = useState<Puzzle | null>(null);
-  const [progress, setProgress] = useState(loadProgress);
-  const [isJudged, setJudged] = useState(false); // the first answer counts
-  const [attempt, setAttempt] = useState(0);
-  const [error, setError] = useState("");
+/** The number of the wanted puzzle: "daily", a number from 1, or any other word for the next one. */
+function numberOf(wanted: string, all: string[], progress: Progress): number {
+  if (wanted === "daily") return daily(all);
+  return /^\d+$/.test(wanted) ? (Number(wanted) + all.length - 1) % all.length : choose(all, progress);
+}
 
+/** The wanted puzzle, once it is read; and why it cannot be. */
+function usePuzzle(wanted: string, progress: Progress) {
+  const [found, setFound] = useState<{ number: number; puzzle: Puzzle } | null>(null);
+  const [error, setError] = useState("");
   useEffect(() => {
     let isOld = false;
     readLines()
       .then(async (all) => {
-        const chosen =
-          wanted === "daily"
-            ? daily(all)
-            : /^\d+$/.test(wanted)
-              ? (Number(wanted) + all.length - 1) % all.length
-              : choose(all, progress);
-        const found = await read(all[chosen]!);
-        if (isOld) return;
-        setNumber(chosen);
-        setPuzzle(found);
+        const number = numberOf(wanted, all, progress);
+        const puzzle = await read(all[number]!);
+        if (!isOld) setFound({ number, puzzle });
       })
       .catch((problem: unknown) => setError(messageOf(problem)));
     return () => {
       isOld = true;
     };
   }, []);
+  return { found, error };
+}
 
-  const host = useMemo(() => puzzle && hostOf(puzzle.data, true), [puzzle, attempt]);
-  if (!host || !puzzle || number === null)
-    return <Waiting text={`${t("loading")}…`} error={error} onLeave={onLeave} />;
-
-  const judge = (isRight: boolean): void => {
-    if (isJudged) return;
-    setJudged(true);
-    const day = wanted === "daily" ? today() : "";
+/** The person's progress, and what rates an answer: the first one counts. */
+function useRating(wanted: string): [Progress, (number: number, rating: number, isRight: boolean) => void] {
+  const [progress, setProgress] = useState(loadProgress);
+  const isJudged = useRef(false);
+  const rate = (number: number, rating: number, isRight: boolean): void => {
+    if (isJudged.current) return;
+    isJudged.current = true;
     // Another tab may have rated it, too.
-    const next = answered(loadProgress(), number, puzzle.rating, isRight, day);
+    const next = answered(loadProgress(), number, rating, isRight, wanted === "daily" ? today() : "");
     store("puzzles", next);
     setProgress(next);
   };
-  // The address is a link to the puzzle.
-  const next = (): void => {
-    void readLines().then((all) =>
-      go(`puzzle=${choose(all, { ...progress, seen: [...progress.seen, number] }) + 1}`),
-    );
-  };
+  return [progress, rate];
+}
+
+/** Go to another puzzle; the address is a link to it. */
+const goToNext = (progress: Progress, number: number): void => {
+  void readLines().then((all) =>
+    go(`puzzle=${choose(all, { ...progress, seen: [...progress.seen, number] }) + 1}`),
+  );
+};
+
+export function Puzzles({ wanted, ...screen }: ScreenProps & { wanted: string }) {
+  const [progress, rate] = useRating(wanted);
+  const { found, error } = usePuzzle(wanted, progress);
+  const [attempt, setAttempt] = useState(0);
+  const host = useMemo(() => found && hostOf(found.puzzle.data, true), [found, attempt]);
+  if (!host || !found) return <Waiting text={`${t("loading")}…`} error={error} onLeave={screen.onLeave} />;
+  const { number, puzzle } = found;
   const coach: Coach = (view) => {
     const own = playsOf(view).find(({ seat }) => seat === 0);
     const isRight = own?.id === puzzle.action;
-    if (own && !isJudged) setTimeout(() => judge(isRight));
+    if (own) setTimeout(() => rate(number, puzzle.rating, isRight));
     return (
-      <aside class="coach" aria-label={t("puzzle", number + 1)}>
-        <h2>
-          {wanted === "daily" ? `${t("dailyPuzzle")} · ` : ""}
-          <a href={`#puzzle=${number + 1}`}>{t("puzzle", number + 1)}</a>{" "}
-          <small>{t("rated", puzzle.rating)}</small>
-        </h2>
-        <p role="status">{own ? t(isRight ? "puzzleRight" : "puzzleWrong") : t("puzzleTask")}</p>
-        <p class="known">{t("otherHolds")}</p>
-        {own && (
-          <p class="known">
-            <span>{t("answer")}</span> <PlayText text={puzzle.answer} />
-          </p>
-        )}
-        <p class="quiet">
-          {t("yourRating", progress.rating)} · {t("streak", progress.streak, progress.best)} ·{" "}
-          {t("solvedOf", progress.solved, progress.tried)}
-        </p>
-        {own && (
-          <p class="actions">
-            {!isRight && (
-              <button type="button" class="again" onClick={() => setAttempt(attempt + 1)}>
-                {t("tryAgain")}
-              </button>
-            )}
-            <button type="button" class="main next" onClick={next}>
-              {t("nextPuzzle")}
-            </button>
-          </p>
-        )}
-      </aside>
+      <PuzzleCoach
+        {...{ number, puzzle, progress }}
+        isDaily={wanted === "daily"}
+        answer={own ? (isRight ? "right" : "wrong") : null}
+        onAgain={() => setAttempt(attempt + 1)}
+        onNext={() => goToNext(progress, number)}
+      />
     );
   };
+  return <CoachedTable key={`${number}/${attempt}`} host={host} coach={coach} {...screen} />;
+}
+
+interface PuzzleProps {
+  number: number;
+  puzzle: Puzzle;
+  progress: Progress;
+  isDaily: boolean;
+  answer: Answer;
+  onAgain: () => void;
+  onNext: () => void;
+}
+function PuzzleCoach({ number, puzzle, progress, isDaily, answer, onAgain, onNext }: PuzzleProps) {
+  const said = answer === null ? "puzzleTask" : answer === "right" ? "puzzleRight" : "puzzleWrong";
   return (
-    <CoachedTable
-      key={`${number}/${attempt}`}
-      host={host}
-      coach={coach}
-      settings={settings}
-      onLeave={onLeave}
-      onSettings={onSettings}
-    />
+    <aside class="coach" aria-label={t("puzzle", number + 1)}>
+      <h2>
+        {isDaily ? `${t("dailyPuzzle")} · ` : ""}
+        <a href={`#puzzle=${number + 1}`}>{t("puzzle", number + 1)}</a>{" "}
+        <small>{t("rated", puzzle.rating)}</small>
+      </h2>
+      <p role="status">{t(said)}</p>
+      <p class="known">{t("otherHolds")}</p>
+      {answer && (
+        <p class="known">
+          <span>{t("answer")}</span> <PlayText text={puzzle.answer} />
+        </p>
+      )}
+      <p class="quiet">
+        {t("yourRating", progress.rating)} · {t("streak", progress.streak, progress.best)} ·{" "}
+        {t("solvedOf", progress.solved, progress.tried)}
+      </p>
+      {answer && (
+        <p class="actions">
+          {answer === "wrong" && (
+            <button type="button" class="again" onClick={onAgain}>
+              {t("tryAgain")}
+            </button>
+          )}
+          <button type="button" class="main next" onClick={onNext}>
+            {t("nextPuzzle")}
+          </button>
+        </p>
+      )}
+    </aside>
   );
 }

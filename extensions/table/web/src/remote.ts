@@ -1,6 +1,6 @@
 /** A game on the server: one WebSocket, joined again whenever it is lost. */
 import { t } from "./i18n.ts";
-import { loadSettings } from "./parts.tsx";
+import { loadSettings } from "./settings.tsx";
 import { removeStored, store, storedText } from "./storage.ts";
 import type { GameEvent, HintPlay, Host, Selection, TableConfig, TableView } from "./model.ts";
 

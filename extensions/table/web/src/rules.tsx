@@ -80,20 +80,35 @@ const WINS: Record<string, Words> = {
   four_threes: words("four 3s", "tứ quý ba"),
 };
 
-/** The lines of the rules of Tiến lên. */
-function linesOf(about: About, players: number): Line[] {
-  const is = (name: string, value: unknown): boolean => about[name] === value;
-  const amount = (name: string): number => Number(about[name]) || 0;
-  const numbers = (name: string): number[] => (about[name] as number[] | undefined) ?? [];
-  const shapes = (name: string): string[] => (about[name] as string[] | undefined) ?? [];
-  const bound = about["suits_bind"] === true;
-  const each = amount("cards_each") || 13;
-  const sets = numbers("set_run_min");
-  const found: (Line | false)[] = [
+/** The fields of Python's `Rules`; those that are not there are off. */
+class Fields {
+  constructor(private readonly about: About) {}
+  is(name: string, value: unknown): boolean {
+    return this.about[name] === value;
+  }
+  amount(name: string): number {
+    return Number(this.about[name]) || 0;
+  }
+  numbers(name: string): number[] {
+    return (this.about[name] as number[] | undefined) ?? [];
+  }
+  shapes(name: string): string[] {
+    return (this.about[name] as string[] | undefined) ?? [];
+  }
+  /** What chops a number of 2s. */
+  get chops(): [number, string[]][] {
+    return (this.about["chops"] as [number, string[]][] | undefined) ?? [];
+  }
+}
+type Lines = (Line | false)[];
+
+/** What is dealt, and the order of the cards. */
+function cardLines(rules: Fields, players: number): Lines {
+  return [
     {
       text: words(
-        `${players} players, ${each} cards each. Get rid of all your cards first.`,
-        `${players} người, mỗi người ${each} lá. Ai hết bài trước thì thắng.`,
+        `${players} players, ${rules.amount("cards_each")} cards each. Get rid of all your cards first.`,
+        `${players} người, mỗi người ${rules.amount("cards_each")} lá. Ai hết bài trước thì thắng.`,
       ),
     },
     {
@@ -106,21 +121,35 @@ function linesOf(about: About, players: number): Line[] {
         ["Ah", "2s", "2c", "2d", "2h"],
       ],
     },
+  ];
+}
+
+/** Who begins. */
+function openingLines(rules: Fields): Lines {
+  return [
     {
-      text: is("opening_play", "alone")
+      text: rules.is("opening_play", "alone")
         ? words("The 3♠ alone opens.", "3♠ đánh lẻ mở ván.")
-        : is("opening_play", "free")
+        : rules.is("opening_play", "free")
           ? words("Who holds the 3♠ leads, with any play.", "Ai có 3♠ được ra bài, đánh gì cũng được.")
           : words(
-              is("opening", "every")
+              rules.is("opening", "every")
                 ? "Who holds the lowest card leads each round with a play that has it."
                 : "Who holds the lowest card leads the first round with a play that has it; later the winner leads.",
-              is("opening", "every")
+              rules.is("opening", "every")
                 ? "Mỗi ván ai có lá nhỏ nhất ra bài, phải có lá đó."
                 : "Ván đầu ai có lá nhỏ nhất ra bài, phải có lá đó; các ván sau người về nhất ra bài.",
             ),
       cards: [["3s"]],
     },
+  ];
+}
+
+/** What can be played. */
+function playLines(rules: Fields): Lines {
+  const bound = rules.is("suits_bind", true);
+  const sets = rules.numbers("set_run_min");
+  return [
     {
       text: words(
         "You may play: a card, a pair, three or four of a kind ...",
@@ -128,22 +157,29 @@ function linesOf(about: About, players: number): Line[] {
       ),
       cards: [["9d"], bound ? ["7s", "7c"] : ["7s", "7h"], ["8s", "8c", "8d"]],
     },
-    amount("run_min") > 0 && {
+    rules.amount("run_min") > 0 && {
       text: words(
-        `... a run of ${amount("run_min")} or more cards${bound ? " of one suit" : ""} ...`,
-        `... sảnh từ ${amount("run_min")} lá${bound ? " cùng chất" : ""} ...`,
+        `... a run of ${rules.amount("run_min")} or more cards${bound ? " of one suit" : ""} ...`,
+        `... sảnh từ ${rules.amount("run_min")} lá${bound ? " cùng chất" : ""} ...`,
       ),
-      cards: [bound ? ["5c", "6c", "7c"] : ["5s", "6d", "7c"].slice(0, Math.max(2, amount("run_min")))],
+      cards: [bound ? ["5c", "6c", "7c"] : ["5s", "6d", "7c"].slice(0, Math.max(2, rules.amount("run_min")))],
     },
     sets[0]! > 0 && {
       text: words(`... ${sets[0]} or more pairs in a row.`, `... từ ${sets[0]} đôi thông.`),
       cards: [picture(`2x${sets[0]}`)],
     },
     {
-      text: is("twos_in", "none")
+      text: rules.is("twos_in", "none")
         ? words("No run contains a 2.", "Sảnh không có heo.")
         : words("A run may end in a 2.", "Sảnh được kết thúc bằng heo."),
     },
+  ];
+}
+
+/** What follows what. */
+function followLines(rules: Fields): Lines {
+  const bound = rules.is("suits_bind", true);
+  return [
     {
       text: bound
         ? words(
@@ -161,107 +197,143 @@ function linesOf(about: About, players: number): Line[] {
             ["6c", "6h"],
           ],
     },
-    about["flush_lock"] === true && {
+    rules.is("flush_lock", true) && {
       text: words(
         "On a run led in one suit only runs in one suit may follow.",
         "Ra sảnh đồng chất thì phải chặn bằng sảnh đồng chất.",
       ),
     },
+  ];
+}
+
+/** What a pass means. */
+function passLines(rules: Fields): Lines {
+  return [
     {
-      text:
-        about["pass_lock"] === true
-          ? words(
-              "Who passes stays out until the trick is over. All pass: the last to play leads.",
-              "Bỏ lượt là nghỉ đến hết vòng. Mọi người bỏ lượt thì người đánh cuối ra bài.",
-            )
-          : words(
-              "Who passes may play again in the same trick.",
-              "Bỏ lượt rồi vẫn được đánh lại trong vòng đó.",
-            ),
+      text: rules.is("pass_lock", true)
+        ? words(
+            "Who passes stays out until the trick is over. All pass: the last to play leads.",
+            "Bỏ lượt là nghỉ đến hết vòng. Mọi người bỏ lượt thì người đánh cuối ra bài.",
+          )
+        : words(
+            "Who passes may play again in the same trick.",
+            "Bỏ lượt rồi vẫn được đánh lại trong vòng đó.",
+          ),
     },
-    shapes("rejoin").length > 0 && {
+    rules.shapes("rejoin").length > 0 && {
       text: words("After a pass these may still be played:", "Bỏ lượt rồi vẫn được chặt bằng:"),
-      cards: shapes("rejoin").map((shape) => picture(shape)),
+      cards: rules.shapes("rejoin").map((shape) => picture(shape)),
     },
-    ...((about["chops"] as [number, string[]][] | undefined) ?? []).map(([n, bombs]): Line => ({
+  ];
+}
+
+/** What bombs do, and what wins at once. */
+function bombLines(rules: Fields): Lines {
+  return [
+    ...rules.chops.map(([n, bombs]): Line => ({
       text: words(
         n === 1 ? "Bombs that chop a 2:" : `Bombs that chop ${n} 2s:`,
         n === 1 ? "Chặt một heo:" : `Chặt ${n} heo:`,
       ),
       cards: [TWOS.slice(0, n), ...bombs.map((shape) => picture(shape))],
     })),
-    shapes("ladder").length > 1 && {
+    rules.shapes("ladder").length > 1 && {
       text: words("Of bombs, a later one beats an earlier one:", "Hàng sau chặt hàng trước:"),
-      cards: shapes("ladder")
+      cards: rules
+        .shapes("ladder")
         .filter((shape) => shape[0] !== "1" || shape === "1x5")
         .slice(0, 4)
         .map((shape) => picture(shape)),
     },
-    shapes("instant_wins").length > 0 && {
+    rules.shapes("instant_wins").length > 0 && {
       text: words(
-        `Instant win: ${shapes("instant_wins")
+        `Instant win: ${rules
+          .shapes("instant_wins")
           .map((name) => WINS[name]?.en ?? name)
           .join(", ")}.`,
-        `Tới trắng: ${shapes("instant_wins")
+        `Tới trắng: ${rules
+          .shapes("instant_wins")
           .map((name) => WINS[name]?.vi ?? name)
           .join(", ")}.`,
       ),
     },
-    is("last_two", "ends") && {
+  ];
+}
+
+/** How a round ends. */
+function endLines(rules: Fields): Lines {
+  return [
+    rules.is("last_two", "ends") && {
       text: words("Who goes out with a 2 is last, and pays.", "Về bằng heo thì đứng bét và đền."),
     },
-    is("last_card_duty", "highest") && {
+    rules.is("last_card_duty", "highest") && {
       text: words(
         "Before a player with one card left, a single must be your highest.",
         "Người kế báo một lá: đánh lẻ thì phải đánh lá lớn nhất.",
       ),
     },
-    is("last_card_duty", "pays") && {
+    rules.is("last_card_duty", "pays") && {
       text: words(
         "A low single before a player with one card left: if that player goes out, you pay for all.",
         "Người kế báo một lá mà đánh lá nhỏ để họ về thì đền cả làng.",
       ),
     },
     {
-      text: is("round_end", "first")
+      text: rules.is("round_end", "first")
         ? words("The round ends when the first player is out.", "Có người hết bài là hết ván.")
         : words("The others play on for the places.", "Những người còn lại đánh tiếp để tranh hạng."),
     },
-    amount("target") > 0 && {
+    rules.amount("target") > 0 && {
       text: words(
-        `Points of the places: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. A game goes to ${amount("target")}.`,
-        `Điểm các hạng: ${numbers("points").join(", ") || Array.from({ length: players }, (_, i) => players - 1 - i).join(", ")}. Chơi đến ${amount("target")} điểm.`,
-      ),
-    },
-    numbers("pay_places").some(Boolean) && {
-      text: words(
-        `The last pays the first ${numbers("pay_places")[0]} units, the third the second ${numbers("pay_places")[1]}.`,
-        `Bét trả nhất ${numbers("pay_places")[0]}, ba trả nhì ${numbers("pay_places")[1]} đơn vị.`,
-      ),
-    },
-    amount("pay_first") > 0 && {
-      text: words(
-        `All others pay the first ${amount("pay_first")} units.`,
-        `Mọi người trả người nhất ${amount("pay_first")} đơn vị.`,
-      ),
-    },
-    amount("pay_card") > 0 && {
-      text: words(`Each card left costs ${amount("pay_card")}.`, `Mỗi lá còn lại mất ${amount("pay_card")}.`),
-    },
-    numbers("pay_chop_twos").some(Boolean) && {
-      text: words(
-        `A chopped black 2 costs ${numbers("pay_chop_twos")[0]}, a red one ${numbers("pay_chop_twos")[1]}; in hand at the end ${numbers("pay_held_twos").join(" and ")}.`,
-        `Heo đen bị chặt mất ${numbers("pay_chop_twos")[0]}, heo đỏ ${numbers("pay_chop_twos")[1]}; thối heo mất ${numbers("pay_held_twos").join(" và ")}.`,
-      ),
-      cards: [["2s"], ["2h"]],
-    },
-    amount("pay_cong") > 0 && {
-      text: words(
-        `Who has played no card when the first goes out is cóng and pays ${decimal(amount("pay_cong"), 0)}.`,
-        `Chưa đánh được lá nào khi có người về nhất là cóng, mất ${decimal(amount("pay_cong"), 0)}.`,
+        `Points of the places: ${rules.numbers("points").join(", ")}. A game goes to ${rules.amount("target")}.`,
+        `Điểm các hạng: ${rules.numbers("points").join(", ")}. Chơi đến ${rules.amount("target")} điểm.`,
       ),
     },
   ];
+}
+
+/** What is paid. */
+function moneyLines(rules: Fields): Lines {
+  return [
+    rules.numbers("pay_places").some(Boolean) && {
+      text: words(
+        `The last pays the first ${rules.numbers("pay_places")[0]} units, the third the second ${rules.numbers("pay_places")[1]}.`,
+        `Bét trả nhất ${rules.numbers("pay_places")[0]}, ba trả nhì ${rules.numbers("pay_places")[1]} đơn vị.`,
+      ),
+    },
+    rules.amount("pay_first") > 0 && {
+      text: words(
+        `All others pay the first ${rules.amount("pay_first")} units.`,
+        `Mọi người trả người nhất ${rules.amount("pay_first")} đơn vị.`,
+      ),
+    },
+    rules.amount("pay_card") > 0 && {
+      text: words(
+        `Each card left costs ${rules.amount("pay_card")}.`,
+        `Mỗi lá còn lại mất ${rules.amount("pay_card")}.`,
+      ),
+    },
+    rules.numbers("pay_chop_twos").some(Boolean) && {
+      text: words(
+        `A chopped black 2 costs ${rules.numbers("pay_chop_twos")[0]}, a red one ${rules.numbers("pay_chop_twos")[1]}; in hand at the end ${rules.numbers("pay_held_twos").join(" and ")}.`,
+        `Heo đen bị chặt mất ${rules.numbers("pay_chop_twos")[0]}, heo đỏ ${rules.numbers("pay_chop_twos")[1]}; thối heo mất ${rules.numbers("pay_held_twos").join(" và ")}.`,
+      ),
+      cards: [["2s"], ["2h"]],
+    },
+    rules.amount("pay_cong") > 0 && {
+      text: words(
+        `Who has played no card when the first goes out is cóng and pays ${decimal(rules.amount("pay_cong"), 0)}.`,
+        `Chưa đánh được lá nào khi có người về nhất là cóng, mất ${decimal(rules.amount("pay_cong"), 0)}.`,
+      ),
+    },
+  ];
+}
+
+/** The lines of the rules of Tiến lên. */
+function linesOf(about: About, players: number): Line[] {
+  const rules = new Fields(about);
+  const parts = [openingLines, playLines, followLines, passLines, bombLines, endLines, moneyLines];
+  const found = [...cardLines(rules, players), ...parts.flatMap((part) => part(rules))];
   return found.filter((line) => line !== false);
 }
 
@@ -282,15 +354,8 @@ const THIRTEENS: Line[] = [
   { text: words("Melds of cards that you have taken bring points.", "Hạ phỏm từ các lá đã ăn để lấy điểm.") },
 ];
 
-export function RulesDialog({
-  rules,
-  players,
-  onClose,
-}: {
-  rules: string;
-  players: number;
-  onClose: () => void;
-}) {
+/** The lines of some rules, once they are loaded. */
+function useLines(rules: string, players: number): Line[] {
   const [lines, setLines] = useState<Line[]>([]);
   useEffect(() => {
     void openLibrary()
@@ -301,7 +366,33 @@ export function RulesDialog({
         () => {},
       );
   }, [rules, players]);
+  return lines;
+}
+
+/** Links to the pages of the site, where the table is a part of one. */
+function SiteLinks() {
   const docs = document.documentElement.dataset["docs"];
+  if (!docs) return null;
+  return (
+    <p class="actions">
+      <a href={`${docs}rules/index.html`} target="_blank" rel="noopener">
+        {t("allRules")}
+      </a>{" "}
+      <a href={`${docs}table.html`} target="_blank" rel="noopener">
+        {t("aboutTable")}
+      </a>
+    </p>
+  );
+}
+
+interface Props {
+  rules: string;
+  players: number;
+  onClose: () => void;
+}
+
+export function RulesDialog({ rules, players, onClose }: Props) {
+  const lines = useLines(rules, players);
   return (
     <Dialog title={`${t("rules")}: ${rulesWords(rules)}`} onClose={onClose}>
       <p>{presetWords(rules)}</p>
@@ -319,16 +410,7 @@ export function RulesDialog({
           </li>
         ))}
       </ul>
-      {docs && (
-        <p class="actions">
-          <a href={`${docs}rules/index.html`} target="_blank" rel="noopener">
-            {t("allRules")}
-          </a>{" "}
-          <a href={`${docs}table.html`} target="_blank" rel="noopener">
-            {t("aboutTable")}
-          </a>
-        </p>
-      )}
+      <SiteLinks />
     </Dialog>
   );
 }

@@ -1,10 +1,13 @@
 /** What a table says in words: names, standings, what has happened, why cards are refused. */
-import type { EngineWords } from "./engine.ts";
+import type { EngineWords, Round } from "./engine.ts";
 import {
   agentWords,
+  cardsSigns,
   cardsWords,
   comboWords,
+  estimateText,
   namedPlay,
+  placeText,
   pointsText,
   refusalWords,
   t,
@@ -79,4 +82,27 @@ export function whyNot(view: TableView, why: number, { actions, reasons }: Engin
       .filter(({ text }) => text !== "")
       .at(-1)?.id ?? 0;
   return refusalWords(why, reasons, onTable.length ? (actions[action] ?? "") : "", onTable, view.must ?? "");
+}
+
+/** A play in a list: signs of its cards, "Pass", or its word. */
+export const shortText = (text: string): string =>
+  !text ? t("pass") : isCards(text) ? cardsSigns(cardsOf(text)) : namedPlay(text);
+
+/** What a seat has come to in a round: its place, and units or points. */
+export function resultText(round: Round, seat: number): string {
+  const { hasPayments, balances, scores } = round;
+  const got = hasPayments ? unitsText(balances[seat]!) : pointsText(scores[seat]!);
+  return `${placeText(round.places[seat] ?? 0)}, ${got}`;
+}
+
+/** What a play costs against the best one, as the search has judged it. */
+export interface Verdict {
+  loss: number;
+  halfWidth: number;
+  best: string;
+}
+/** `isPaid`: units are lost, not points. */
+export function verdictText({ loss, halfWidth }: Verdict, isPaid: boolean): string {
+  if (loss - halfWidth <= 0) return t("fine");
+  return t(isPaid ? "costsUnits" : "costs", estimateText(loss, halfWidth));
 }

@@ -10,7 +10,8 @@ import { Choice, go, Pace } from "./parts.tsx";
 import type { Welcome } from "./remote.ts";
 import { presetWords, RulesDialog } from "./rules.tsx";
 
-type Length = "rules" | "1" | "5" | "10" | "20" | "0";
+const LENGTHS = ["0", "1", "5", "10", "20"] as const;
+type Length = "rules" | (typeof LENGTHS)[number];
 
 interface Props {
   server: Welcome | null;
@@ -24,64 +25,90 @@ interface Props {
   onSettings: () => void;
 }
 
-export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onReturn, onSettings }: Props) {
-  const [index, setIndex] = useState<Index | null>(null);
-  const [rules, setRules] = useState(isVietnamese() ? "south" : "cardgames");
-  const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
-  const [length, setLength] = useState<Length>("rules");
-  const [isRemote, setRemote] = useState(false);
-  const [error, setError] = useState("");
-  const [isReading, setReading] = useState(false);
-  const [isMore, setMore] = useState(false);
-  useEffect(() => {
-    openLibrary().then(
-      ({ index: found }) => setIndex(found),
-      (problem: unknown) => setError(messageOf(problem)),
-    );
-  }, []);
+/** What can be chosen at first. */
+interface Chosen {
+  rules: string;
+  /** Who is wanted in each seat; a seat that cannot be had is replaced in each render. */
+  wanted: string[];
+  length: Length;
+  isRemote: boolean;
+}
 
+/** What the chosen rules and place offer. */
+interface Offer {
+  index: Index | null;
+  numbers: number[];
+  agents: string[];
+  seats: string[];
+  hasTarget: boolean;
+  /** Rules without a target have no length of their own: they are played until the players stop. */
+  rounds: Length;
+}
+
+/** An agent that is there, the wanted one if it is. */
+const usual = (agents: string[], name: string): string =>
+  agents.includes(name) ? name : (agents.find((other) => other !== "random") ?? agents[0] ?? "random");
+
+// A seat that these rules, this number of players or this place cannot have is replaced in each render. An effect
+// would run later, and could undo a choice that was made in between.
+function offerOf(index: Index | null, server: Welcome | null, chosen: Chosen): Offer {
+  const { rules, wanted, length, isRemote } = chosen;
   const game = index?.games.find(({ presets }) => presets.some(({ name }) => name === rules));
   const preset = game?.presets.find(({ name }) => name === rules);
   const numbers = preset?.num_players ?? [4];
   const count = numbers.includes(wanted.length) ? wanted.length : numbers[numbers.length - 1]!;
   const here = game?.agents.filter((agent) => playsRules(agent, rules, count)).map(({ name }) => name) ?? [];
   const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
-  const usual = (name: string): string =>
-    agents.includes(name) ? name : (agents.find((other) => other !== "random") ?? agents[0] ?? "random");
-  // A seat that these rules, this number of players or this place cannot have is replaced in each render. An effect
-  // would run later, and could undo a choice that was made in between.
   const fitted = (name: string, i: number): string =>
-    name !== PERSON ? usual(name) : isRemote || i === 0 ? PERSON : usual("champion");
+    name !== PERSON ? usual(agents, name) : isRemote || i === 0 ? PERSON : usual(agents, "champion");
   const seats = preset ? Array.from({ length: count }, (_, i) => fitted(wanted[i] ?? "champion", i)) : wanted;
-
-  const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
-  // Rules without a target have no length of their own: they are played until the players stop.
   const hasTarget = preset?.has_target ?? true;
   const rounds = length === "rules" && !hasTarget ? "0" : length;
-  const lengthOf = {
-    whole_game: rounds !== "1",
-    num_rounds: rounds === "rules" || rounds === "1" ? null : Number(rounds),
-  };
-  const start = (): void => onStart({ rules, seats, ...lengthOf, pause }, isRemote);
-  // A table without people ends by itself.
-  const watch = (): void =>
-    onStart(
-      {
-        rules,
-        seats: seats.map((name) => (name === PERSON ? usual("champion") : name)),
-        ...lengthOf,
-        ...(rounds === "0" ? { num_rounds: 10 } : {}),
-        pause,
-      },
-      false,
+  return { index, numbers, agents, seats, hasTarget, rounds };
+}
+
+/** The table that was chosen. */
+const configOf = ({ rules }: Chosen, { seats, rounds }: Offer, pause: number): TableConfig => ({
+  rules,
+  seats,
+  whole_game: rounds !== "1",
+  num_rounds: rounds === "rules" || rounds === "1" ? null : Number(rounds),
+  pause,
+});
+
+/** The same table with agents alone; it ends by itself. */
+function watchedOf(config: TableConfig, { agents }: Offer): TableConfig {
+  const seats = config.seats.map((name) => (name === PERSON ? usual(agents, "champion") : name));
+  return { ...config, seats, ...(config.num_rounds === 0 ? { num_rounds: ROUNDS_WATCHED } : {}) };
+}
+const ROUNDS_WATCHED = 10;
+
+/** The games of the page, once they are known. */
+function useIndex(): { index: Index | null; error: string } {
+  const [index, setIndex] = useState<Index | null>(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    openLibrary().then(
+      ({ index: found }) => setIndex(found),
+      (problem: unknown) => setError(messageOf(problem)),
     );
+  }, []);
+  return { index, error };
+}
+
+export function Setup(props: Props) {
+  const { server, pause, onStart } = props;
+  const { index, error } = useIndex();
+  const [chosen, setChosen] = useState<Chosen>(() => ({
+    ...FIRST,
+    ...(isVietnamese() ? { rules: "south" } : {}),
+  }));
+  const offer = offerOf(index, server, chosen);
+  const config = configOf(chosen, offer, pause);
+  const onChoose = (part: Partial<Chosen>): void => setChosen({ ...chosen, ...part });
   return (
     <main class="setup">
-      <header class="title">
-        <CardRow cards={["3s", "6c", "Td", "2h"]} label="" />
-        <h1 lang="vi">{t("title")}</h1>
-        <p>{t("subtitle")}</p>
-      </header>
+      <Title />
       {error && (
         <p class="banner" role="alert">
           {t("error", error)}
@@ -90,101 +117,172 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          start();
+          onStart(config, chosen.isRemote);
         }}
       >
-        <p class="actions first">
-          <button type="submit" class="main start" disabled={!index}>
-            {t("playNow")}
-          </button>
-          {hasGame && (
-            <button type="button" class="continue" onClick={onContinue}>
-              {t("continue")}
-            </button>
-          )}
-          {onReturn && (
-            <button type="button" class="return" onClick={onReturn}>
-              {t("returnToServer")}
-            </button>
-          )}
-        </p>
-        <fieldset>
-          <legend>{t("table")}</legend>
-          <label class="field">
-            <span>{t("rules")}</span>
-            <select value={rules} onChange={(event) => setRules(event.currentTarget.value)}>
-              {games.map((one) => (
-                <optgroup key={one.name} label={gameWords(one.name)}>
-                  {knownFirst(one.presets).map(({ name }) => (
-                    <option key={name} value={name} selected={name === rules}>
-                      {rulesWords(name)}
-                    </option>
-                  ))}
-                </optgroup>
-              ))}
-            </select>
-            <span class="about">{presetWords(rules)}</span>
-          </label>
-          <Choice
-            label={t("players")}
-            value={String(seats.length)}
-            options={numbers.map(String)}
-            words={(o) => o}
-            onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? "champion"))}
-          />
-          <button type="button" class="read-rules" onClick={() => setReading(true)} disabled={!index}>
-            {t("rules")}: {rulesWords(rules)}
-          </button>
-          {server && (
-            <Choice
-              kind="where"
-              label={t("where")}
-              value={isRemote ? "server" : "page"}
-              options={["page", "server"] as const}
-              words={(o) => (o === "page" ? t("inPage") : t("onServer"))}
-              onChange={(o) => setRemote(o === "server")}
-            />
-          )}
-          <details
-            class="more"
-            open={isMore || isRemote}
-            onToggle={(event) => setMore(event.currentTarget.open)}
-          >
-            <summary>{t("more")}</summary>
-            {seats.map((name, i) => (
-              <Choice
-                key={i}
-                kind="seat"
-                label={t("seat", i + 1)}
-                value={name}
-                options={[PERSON, ...agents]}
-                words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))}
-                onChange={(o) => setWanted(seats.map((old, k) => (k === i ? o : old)))}
-              />
-            ))}
-            <Choice
-              kind="length"
-              label={t("rounds")}
-              value={rounds}
-              options={[...(hasTarget ? ["rules"] : []), "0", "1", "5", "10", "20"] as Length[]}
-              words={(o) =>
-                o === "rules"
-                  ? t("wholeGame")
-                  : o === "0"
-                    ? t("noEnd")
-                    : o === "1"
-                      ? t("oneRound")
-                      : t("manyRounds", o)
-              }
-              onChange={setLength}
-            />
-            <Pace value={pause} onChange={onPause} />
-          </details>
-        </fieldset>
+        <FirstButtons {...props} isReady={index !== null} />
+        <TableFields {...props} {...{ chosen, offer, onChoose }} />
       </form>
-      <Elsewhere canWatch={index !== null} onWatch={watch} onSettings={onSettings} />
-      {isReading && <RulesDialog rules={rules} players={count} onClose={() => setReading(false)} />}
+      <Elsewhere
+        canWatch={index !== null}
+        onWatch={() => onStart(watchedOf(config, offer), false)}
+        onSettings={props.onSettings}
+      />
     </main>
+  );
+}
+const FIRST: Chosen = {
+  rules: "cardgames",
+  wanted: [PERSON, "champion", "champion", "champion"],
+  length: "rules",
+  isRemote: false,
+};
+
+/** The table that is to be played at; its rules can be read. */
+function TableFields(form: FormProps) {
+  const [isReading, setReading] = useState(false);
+  const { rules } = form.chosen;
+  const { index, seats } = form.offer;
+  return (
+    <fieldset>
+      <legend>{t("table")}</legend>
+      <RulesField {...form} />
+      <PlayersField {...form} />
+      <button type="button" class="read-rules" onClick={() => setReading(true)} disabled={!index}>
+        {t("rules")}: {rulesWords(rules)}
+      </button>
+      <PlaceField {...form} />
+      <More {...form} />
+      {isReading && <RulesDialog rules={rules} players={seats.length} onClose={() => setReading(false)} />}
+    </fieldset>
+  );
+}
+
+const Title = () => (
+  <header class="title">
+    <CardRow cards={["3s", "6c", "Td", "2h"]} label="" />
+    <h1 lang="vi">{t("title")}</h1>
+    <p>{t("subtitle")}</p>
+  </header>
+);
+
+/** Play, and what was being played. */
+function FirstButtons({ isReady, hasGame, onContinue, onReturn }: Props & { isReady: boolean }) {
+  return (
+    <p class="actions first">
+      <button type="submit" class="main start" disabled={!isReady}>
+        {t("playNow")}
+      </button>
+      {hasGame && (
+        <button type="button" class="continue" onClick={onContinue}>
+          {t("continue")}
+        </button>
+      )}
+      {onReturn && (
+        <button type="button" class="return" onClick={onReturn}>
+          {t("returnToServer")}
+        </button>
+      )}
+    </p>
+  );
+}
+
+interface FormProps extends Props {
+  chosen: Chosen;
+  offer: Offer;
+  onChoose: (part: Partial<Chosen>) => void;
+}
+
+function RulesField({ chosen: { rules }, offer: { index }, onChoose }: FormProps) {
+  const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
+  return (
+    <label class="field">
+      <span>{t("rules")}</span>
+      <select value={rules} onChange={(event) => onChoose({ rules: event.currentTarget.value })}>
+        {games.map((one) => (
+          <optgroup key={one.name} label={gameWords(one.name)}>
+            {knownFirst<{ name: string }>(one.presets).map(({ name }) => (
+              <option key={name} value={name} selected={name === rules}>
+                {rulesWords(name)}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+      <span class="about">{presetWords(rules)}</span>
+    </label>
+  );
+}
+
+function PlayersField({ offer: { numbers, seats }, onChoose }: FormProps) {
+  const seat = (count: string): string[] =>
+    Array.from({ length: Number(count) }, (_, i) => seats[i] ?? "champion");
+  return (
+    <Choice
+      label={t("players")}
+      value={String(seats.length)}
+      options={numbers.map(String)}
+      words={(o) => o}
+      onChange={(o) => onChoose({ wanted: seat(o) })}
+    />
+  );
+}
+
+/** In the page or on the server, where there is one. */
+function PlaceField({ server, chosen, onChoose }: FormProps) {
+  if (!server) return null;
+  return (
+    <Choice
+      kind="where"
+      label={t("where")}
+      value={chosen.isRemote ? "server" : "page"}
+      options={["page", "server"] as const}
+      words={(o) => t(o === "page" ? "inPage" : "onServer")}
+      onChange={(o) => onChoose({ isRemote: o === "server" })}
+    />
+  );
+}
+
+function lengthWords(length: Length): string {
+  if (length === "rules") return t("wholeGame");
+  if (length === "0") return t("noEnd");
+  return length === "1" ? t("oneRound") : t("manyRounds", length);
+}
+
+/** Seats, length and pace. */
+function More({ chosen, offer, pause, onChoose, onPause }: FormProps) {
+  const [isMore, setMore] = useState(false);
+  const { seats, agents, hasTarget, rounds } = offer;
+  const seatWords = (name: string, i: number): string =>
+    name === PERSON ? t(i === 0 ? "you" : "person") : agentWords(name);
+  return (
+    <details
+      class="more"
+      open={isMore || chosen.isRemote}
+      onToggle={(event) => setMore(event.currentTarget.open)}
+    >
+      <summary>{t("more")}</summary>
+      {seats.map((name, i) => (
+        <Choice
+          key={i}
+          kind="seat"
+          label={t("seat", i + 1)}
+          value={name}
+          options={[PERSON, ...agents]}
+          words={(o) => seatWords(o, i)}
+          onChange={(o) => onChoose({ wanted: seats.map((old, k) => (k === i ? o : old)) })}
+        />
+      ))}
+      <Choice
+        kind="length"
+        label={t("rounds")}
+        value={rounds}
+        options={hasTarget ? ["rules", ...LENGTHS] : LENGTHS}
+        words={lengthWords}
+        onChange={(length) => onChoose({ length })}
+      />
+      <Pace value={pause} onChange={onPause} />
+    </details>
   );
 }
 

@@ -7,7 +7,7 @@ import { useHeld, type Held } from "./held.ts";
 import { cardsSigns, cardsWords, namedPlay, placeText, rulesWords, t } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { isCards, isOwnTurn, isShared, type HintPlay, type Host, type TableView } from "./model.ts";
-import { IconButton, Pace, useNarrow, Waiting, type ScreenProps, type Settings } from "./parts.tsx";
+import { IconButton, Pace, useNarrow, Waiting, type ScreenProps } from "./parts.tsx";
 import {
   useAutoPass,
   useEngineWords,
@@ -23,6 +23,7 @@ import { RoundResult } from "./result.tsx";
 import { RulesDialog } from "./rules.tsx";
 import { lastWords, standing } from "./said.ts";
 import { Felt, playsOfTrick } from "./seats.tsx";
+import type { Settings } from "./settings.tsx";
 import { isChop } from "./shown.ts";
 
 const DOUBLE_TAP = 400; // milliseconds

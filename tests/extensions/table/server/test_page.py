@@ -64,6 +64,7 @@ OPTIONS = [
 
 pytestmark = needs_page
 SLOW = 180_000  # milliseconds for what usually takes one
+DOUBLE_CLICK = 500  # milliseconds, and more than a browser takes for one
 expect.set_options(timeout=SLOW)
 
 
@@ -629,6 +630,8 @@ def play_by(page: Page, played: Any, way: str) -> None:
         if turn_of(page) == turn:
             page.keyboard.press("Enter")
     else:
+        # Where a card has just been played, a press in the time of a double click is that click's second half.
+        page.wait_for_timeout(DOUBLE_CLICK)
         play_cards(page, text, way)
     after(page, turn)
 
