@@ -75,7 +75,7 @@ const stub = {
     onLoad({ filter: /.*/, namespace: "stub" }, () => ({ contents: client, resolveDir: engine }));
   },
 };
-const entry = ["shown", "press", "writer", "progress", "local", "judge", "model", "machine"]
+const entry = ["shown", "press", "writer", "progress", "local", "judge", "model", "machine", "said"]
   .map((name) => `export * from "${web}/src/${name}.ts";`)
   .join("\n");
 await build({
@@ -279,6 +279,24 @@ const checks = {
     await host.next();
     assert.equal(host.view.waiting, false);
     host.close();
+  },
+  async "who has to take the device is not told about the hidden hand"() {
+    const view = {
+      ...viewOf([]),
+      current_seat: 0,
+      seats: [{ name: "human", is_person: true, is_here: true }],
+    };
+    assert.equal(page.lastWords({ ...view, legal: [] }, [], String), "Your turn");
+    assert.equal(page.lastWords({ ...view, legal: [""] }, [], String), "Nothing you hold beats this: pass");
+  },
+  "what a play costs is told in units where money is played for"() {
+    const verdict = { loss: 2, halfWidth: 0.5, best: "" };
+    assert.match(page.verdictText(verdict, true), /^This costs 2\.00 ± 0\.50 units\.$/);
+    assert.match(page.verdictText(verdict, false), /points\.$/);
+    assert.equal(
+      page.verdictText({ ...verdict, loss: 0.4 }, true),
+      page.verdictText({ ...verdict, loss: 0 }, false),
+    );
   },
   async "the pace of Settings holds for the running game"() {
     const host = new page.LocalHost(gameOf({ pause: 600_000 }), null);

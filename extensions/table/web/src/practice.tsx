@@ -46,7 +46,7 @@ const STEPS: Step[] = [
   },
   {
     text: words(
-      "Of one rank the suit decides: ♠ is the lowest, then ♣, ♦ and ♥. Beat the 9♠.",
+      "Between cards of one rank the suit decides: ♠ is the lowest, then ♣, ♦ and ♥. Beat the 9♠.",
       "Cùng số thì so chất: ♠ nhỏ nhất, rồi ♣, ♦, ♥. Hãy chặn 9♠.",
     ),
     hands: ["4c 6d 9h", "9s Jc Qd"],
@@ -55,7 +55,7 @@ const STEPS: Step[] = [
   },
   {
     text: words(
-      "A pair is followed by a higher pair; a single 2 does not help here.",
+      "Only a higher pair follows a pair; a single 2 does not help here.",
       "Đôi phải chặn bằng đôi lớn hơn; một lá heo không chặn được.",
     ),
     hands: ["4c 8c 8d 2s", "5s 5h Jc Qd"],
@@ -108,7 +108,7 @@ const STEPS: Step[] = [
   },
   {
     text: words(
-      "In the South it costs money: who chops a red 2 gets 2 units at once. Chop it with four of a kind, and look at the units.",
+      "In the South a chop is paid: the player who chops a red 2 gets 2 units at once. Chop it with four of a kind, and look at the units.",
       "Ở miền Nam có ăn tiền: chặt một heo đỏ được 2 đơn vị. Hãy chặt bằng tứ quý và xem số đơn vị.",
     ),
     hands: ["7s 7c 7d 7h Kc", "Jc Qd 2h"],

@@ -28,11 +28,11 @@ const PRESETS: Record<string, Words> = {
     "Luật của cardgames.io: mỗi ván 3, 2, 1, 0 điểm, đến 10 điểm.",
   ),
   mobile: words(
-    "As cardgames.io, but longer bombs than needed do not chop.",
+    "As on cardgames.io, but a bomb that is longer than needed does not chop.",
     "Như cardgames.io, nhưng hàng dài hơn mức cần thì không chặt được.",
   ),
   foicica: words(
-    "Runs from two cards; a suited run binds the trick; a chopped 2 costs the rest of the trick.",
+    "Runs of two cards or more; a run in one suit binds the trick; a player whose 2 is chopped is out of the trick.",
     "Sảnh từ hai lá; sảnh đồng chất buộc cả vòng; heo bị chặt thì mất lượt trong vòng đó.",
   ),
   pagat: words(
@@ -44,11 +44,11 @@ const PRESETS: Record<string, Words> = {
     "Tiến lên miền Nam: ăn tiền theo hạng, thối heo, chặt heo; có tới trắng.",
   ),
   south_count: words(
-    "South, cards counted: the first ends the round, and each card left costs.",
+    "South, cards counted: the round ends when one player is out, and each card left costs a unit.",
     "Miền Nam đếm lá: có người hết bài là hết ván, mỗi lá còn lại mất tiền.",
   ),
   south_winner: words(
-    "South, the first takes a fixed stake from all others.",
+    "South: the first player takes a fixed stake from all others.",
     "Miền Nam, nhất ăn tất: người về nhất ăn tiền bàn của mọi người.",
   ),
   north: words(
@@ -129,13 +129,16 @@ function openingLines(rules: Fields): Lines {
   return [
     {
       text: rules.is("opening_play", "alone")
-        ? words("The 3♠ alone opens.", "3♠ đánh lẻ mở ván.")
+        ? words("The first play is the 3♠ alone.", "3♠ đánh lẻ mở ván.")
         : rules.is("opening_play", "free")
-          ? words("Who holds the 3♠ leads, with any play.", "Ai có 3♠ được ra bài, đánh gì cũng được.")
+          ? words(
+              "The player with the 3♠ leads and may play anything.",
+              "Ai có 3♠ được ra bài, đánh gì cũng được.",
+            )
           : words(
               rules.is("opening", "every")
-                ? "Who holds the lowest card leads each round with a play that has it."
-                : "Who holds the lowest card leads the first round with a play that has it; later the winner leads.",
+                ? "The player with the lowest card leads each round, with a play that contains it."
+                : "The player with the lowest card leads the first round, with a play that contains it; later the winner leads.",
               rules.is("opening", "every")
                 ? "Mỗi ván ai có lá nhỏ nhất ra bài, phải có lá đó."
                 : "Ván đầu ai có lá nhỏ nhất ra bài, phải có lá đó; các ván sau người về nhất ra bài.",
@@ -152,7 +155,7 @@ function playLines(rules: Fields): Lines {
   return [
     {
       text: words(
-        "You may play: a card, a pair, three or four of a kind ...",
+        "You may play a single card, a pair, three or four of a kind ...",
         "Có thể đánh: lá lẻ, đôi, sám cô, tứ quý ...",
       ),
       cards: [["9d"], bound ? ["7s", "7c"] : ["7s", "7h"], ["8s", "8c", "8d"]],
@@ -183,7 +186,7 @@ function followLines(rules: Fields): Lines {
     {
       text: bound
         ? words(
-            "Follow with the same kind and number, in its suit or colour, and a higher top card. A 2 beats any suit.",
+            "Follow with as many cards of the same kind, in the same suit or colour, with a higher top card; or pass. A 2 beats any suit.",
             "Đánh chặn cùng loại, cùng số lá, cùng chất hoặc cùng màu và lớn hơn. Heo chặn được mọi chất.",
           )
         : words(
@@ -212,11 +215,11 @@ function passLines(rules: Fields): Lines {
     {
       text: rules.is("pass_lock", true)
         ? words(
-            "Who passes stays out until the trick is over. All pass: the last to play leads.",
+            "A player who passes stays out until the trick is over. When all others have passed, the last to play leads.",
             "Bỏ lượt là nghỉ đến hết vòng. Mọi người bỏ lượt thì người đánh cuối ra bài.",
           )
         : words(
-            "Who passes may play again in the same trick.",
+            "A player who passes may play again in the same trick.",
             "Bỏ lượt rồi vẫn được đánh lại trong vòng đó.",
           ),
     },
@@ -238,7 +241,7 @@ function bombLines(rules: Fields): Lines {
       cards: [TWOS.slice(0, n), ...bombs.map((shape) => picture(shape))],
     })),
     rules.shapes("ladder").length > 1 && {
-      text: words("Of bombs, a later one beats an earlier one:", "Hàng sau chặt hàng trước:"),
+      text: words("In this row each bomb beats those before it:", "Hàng sau chặt hàng trước:"),
       cards: rules
         .shapes("ladder")
         .filter((shape) => shape[0] !== "1" || shape === "1x5")
@@ -247,7 +250,7 @@ function bombLines(rules: Fields): Lines {
     },
     rules.shapes("instant_wins").length > 0 && {
       text: words(
-        `Instant win: ${rules
+        `These hands win at once: ${rules
           .shapes("instant_wins")
           .map((name) => WINS[name]?.en ?? name)
           .join(", ")}.`,
@@ -264,17 +267,17 @@ function bombLines(rules: Fields): Lines {
 function endLines(rules: Fields): Lines {
   return [
     rules.is("last_two", "ends") && {
-      text: words("Who goes out with a 2 is last, and pays.", "Về bằng heo thì đứng bét và đền."),
+      text: words("A player who goes out with a 2 comes last, and pays.", "Về bằng heo thì đứng bét và đền."),
     },
     rules.is("last_card_duty", "highest") && {
       text: words(
-        "Before a player with one card left, a single must be your highest.",
+        "If the next player holds one card, a single that you play must be your highest.",
         "Người kế báo một lá: đánh lẻ thì phải đánh lá lớn nhất.",
       ),
     },
     rules.is("last_card_duty", "pays") && {
       text: words(
-        "A low single before a player with one card left: if that player goes out, you pay for all.",
+        "If the next player holds one card and goes out on your low single, you pay for all.",
         "Người kế báo một lá mà đánh lá nhỏ để họ về thì đền cả làng.",
       ),
     },
@@ -322,7 +325,7 @@ function moneyLines(rules: Fields): Lines {
     },
     rules.amount("pay_cong") > 0 && {
       text: words(
-        `Who has played no card when the first goes out is cóng and pays ${decimal(rules.amount("pay_cong"), 0)}.`,
+        `A player who has played no card when the first goes out is cóng and pays ${decimal(rules.amount("pay_cong"), 0)}.`,
         `Chưa đánh được lá nào khi có người về nhất là cóng, mất ${decimal(rules.amount("pay_cong"), 0)}.`,
       ),
     },

@@ -54,7 +54,7 @@ function playWords(name: string, text: string, action: string, write: typeof car
 function turnWords(view: TableView): string {
   if (view.current_seat === null || view.waiting) return "";
   if (view.current_seat !== view.seat) return t("turnOf", nameOf(view.current_seat, view));
-  return t(view.legal.join() === "" ? "nothingBeats" : "yourTurn");
+  return t(view.legal.length === 1 && view.legal[0] === "" ? "nothingBeats" : "yourTurn");
 }
 
 /** What happened last, for the line above the hand and for screen readers. */

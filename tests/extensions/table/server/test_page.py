@@ -320,7 +320,7 @@ def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
     shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
     assert list(map(int, shown)) == sorted(game.scores, reverse=True)
     assert max(game.scores) >= 10
-    page.get_by_role("button", name="Look at it in the explorer").click()
+    page.get_by_role("button", name="Open in the explorer").click()
     expect(page.locator(".explorer .rounds button")).to_have_count(len(rounds))
     assert page.url.count("tienlen%2F1") == len(rounds)
 
@@ -630,7 +630,7 @@ def play_by(page: Page, played: Any, way: str) -> None:
         if turn_of(page) == turn:
             page.keyboard.press("Enter")
     else:
-        # Where a card has just been played, a press in the time of a double click is that click's second half.
+        # After a play, a press in the time of a double click is the second half of that click.
         page.wait_for_timeout(DOUBLE_CLICK)
         play_cards(page, text, way)
     after(page, turn)
@@ -860,7 +860,7 @@ def test_an_instant_win_is_declared(rules: str, new_page: NewPage, host: str) ->
         re.compile(r"pays \d+ to you \(instant win\)")
     )
     expect(page.locator(".status")).to_have_text("You declare an instant win")
-    page.get_by_role("button", name="Look at it in the explorer").click()
+    page.get_by_role("button", name="Open in the explorer").click()
     expect(page.locator(".moves li")).to_contain_text("Declare the instant win")
 
 
@@ -1534,6 +1534,9 @@ def test_the_rules_of_each_preset_can_be_read(locale: str, new_page: NewPage, ho
         expect(page.locator(".rule-list li").nth(2)).to_be_visible()
         text = page.locator("dialog").inner_text()
         assert not re.search(r"undefined|NaN|\[object|null", text), (name, text)
+        if not name.startswith("thirteens"):  # what rules do not name comes from Python, too
+            cards = get_rules(name).cards_each
+            assert (f"mỗi người {cards} lá" if locale == "vi-VN" else f", {cards} cards each") in text, name
         assert sideways(page) <= 0
         page.keyboard.press("Escape")
 
