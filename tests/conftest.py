@@ -5,11 +5,8 @@ Longer runs carry the `nightly` marker, which the default options in pyproject.t
 
 from __future__ import annotations
 
-import ast
 import signal
 from collections import Counter
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,7 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from tests.high_card import HIGH_CARD
-from tests.needs import OPTIONAL_FOLDERS, OPTIONAL_PACKAGES, ROOT, TOOLS
+from tests.needs import TOOLS, lacking
 from tienlen_env.games.registry import register
 
 settings.register_profile(
@@ -53,27 +50,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         lines = sorted(" | ".join(line) for line in compiled_by_numba(jit.LOOPS))
         with Path(path).open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines if "tests." not in line)
-
-
-PLAIN = ("tests.", *(f"{name}." for name in OPTIONAL_FOLDERS))  # modules whose imports count, too
-
-
-@cache
-def lacking(path: Path) -> str:
-    """What a module of the tests imports and this clone does not have; empty if nothing."""
-    imported = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            imported += [alias.name for alias in node.names]
-    for module in imported:
-        if module.partition(".")[0] in OPTIONAL_PACKAGES and find_spec(module.partition(".")[0]) is None:
-            return module.partition(".")[0]
-        file = ROOT / f"{module.replace('.', '/')}.py"
-        if module.startswith(PLAIN) and file.is_file() and (found := lacking(file)):
-            return found
-    return ""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

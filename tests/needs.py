@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,30 @@ needs_cuda_compiler = _needs(_without_cuda)
 needs_native_compiler = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed (pip install ziglang)"
 )
+
+
+PLAIN = ("tests.", *(f"{name}." for name in OPTIONAL_FOLDERS))  # modules whose imports count, too
+
+
+@cache
+def lacking(path: Path) -> str:
+    """What a module imports and this clone does not have; empty if nothing."""
+    imported = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+    for module in imported:
+        if (
+            module.partition(".")[0] in OPTIONAL_PACKAGES
+            and importlib.util.find_spec(module.partition(".")[0]) is None
+        ):
+            return module.partition(".")[0]
+        file = ROOT / f"{module.replace('.', '/')}.py"
+        if module.startswith(PLAIN) and file.is_file() and (found := lacking(file)):
+            return found
+    return ""
 
 
 def forks(test: Callable[..., Any]) -> Any:

@@ -18,6 +18,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import tienlen_agents
+from tests.needs import needs_table
 from tests.train.test_trainer import TINY, curve
 from tienlen_agents.settings import Config, FreeText, Range, field_help, parse_args, setting, settings_of
 from tienlen_env.engine.agent import View
@@ -199,6 +200,7 @@ def test_metrics_are_in_tensorboard_too(tmp_path: Path) -> None:
     assert len(events.Scalars("loss")) == 3
 
 
+@needs_table
 @pytest.mark.parametrize("name", ["my runs/lr=0.001,seed=2", "a 'b' [red]x[/red] $HOME \"q\", c"])
 def test_the_last_line_of_a_run_can_be_pasted_into_a_shell(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
