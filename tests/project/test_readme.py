@@ -51,6 +51,17 @@ def test_links_lead_to_files() -> None:
         assert (ROOT / target).exists(), target
 
 
+def test_the_table_of_places_names_files() -> None:
+    """Who wants to change something looks there first; a clone may lack the last folders."""
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Where things are\n")[2]
+    cells = [row[-1] for row in rows(lines.partition("\n## ")[0])]
+    places = [place for cell in cells for place in re.findall(r"`([a-z_]+/[\w./-]*)`", cell)]
+    assert len(places) > 20
+    for place in places:
+        folder = ROOT.joinpath(*Path(place).parts[: 2 if place.startswith("extensions/") else 1])
+        assert (ROOT / place).exists() or not folder.is_dir(), place
+
+
 def test_the_presets_have_these_numbers_of_actions() -> None:
     found = {cells[0].strip("`"): cells[2] for cells in rows(section("Rules")) if cells[0].startswith("`")}
     assert {"cardgames", "south", "north", "thirteens"} <= set(found)

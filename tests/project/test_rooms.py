@@ -102,6 +102,23 @@ def test_no_module_is_passed_around(path: Path) -> None:
     )
 
 
+# Each stands for an object of another library.
+NAMESPACES = {
+    "tienlen_env/engine/backends/native/__init__.py": "the module of machine code, where there is none",
+    "extensions/gpu/tienlen_gpu/cuda/kernel.py": "a device, where there is none",
+}
+
+
+def test_no_namespace_stands_for_what_has_a_type() -> None:
+    """Compiled loops are a `NamedTuple`, or a function of `specialise`; mypy refuses ``Any`` at the seams."""
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        if "SimpleNamespace" in path.read_text(encoding="utf-8")
+    }
+    assert found == {place for place in NAMESPACES if (ROOT / place).exists()}
+
+
 # ---------------------------------------------------------------- extensions are not named
 
 # What an extension uses of others, as in the contract "packages" (pyproject.toml); the core uses none.
