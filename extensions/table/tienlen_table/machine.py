@@ -55,7 +55,7 @@ class TableEvent(IntEnum):
     PLAY = 1  # a person plays at a turn, a number; the caller asks the engine
     UNDO = 2  # a person takes back; the caller cuts the plays to `UNDO_TO`
     NEXT = 3  # a person has seen the result
-    TIME = 4  # people have had time to see the result of a number of rounds
+    TIME = 4  # people, or who watches agents, have had time to see the result of a number of rounds
     END = 5  # a person ends the game
     ENTER = 6  # a person is present
     LEAVE = 7  # a person goes
@@ -159,7 +159,7 @@ def settle(table: Row, plays: Numbers) -> None:
     people = table[PEOPLE]
     if table[IS_ENDED]:
         table[IS_OVER], table[TURN] = 1, -1
-    is_waiting = people != 0 and not table[IS_OVER] and table[NUM_ROUNDS] > table[ROUNDS_SEEN]
+    is_waiting = table[IS_OVER] == 0 and table[NUM_ROUNDS] > table[ROUNDS_SEEN]
     table[IS_WAITING] = 1 if is_waiting else 0
     if not is_waiting:
         table[READY] = 0

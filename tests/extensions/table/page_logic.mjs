@@ -75,7 +75,7 @@ const stub = {
     onLoad({ filter: /.*/, namespace: "stub" }, () => ({ contents: client, resolveDir: engine }));
   },
 };
-const entry = ["shown", "press", "writer", "progress", "local", "judge", "model", "machine", "said"]
+const entry = ["shown", "press", "writer", "progress", "stored", "local", "judge", "model", "machine", "said"]
   .map((name) => `export * from "${web}/src/${name}.ts";`)
   .join("\n");
 await build({
@@ -164,9 +164,10 @@ const checks = {
     const seats = ["greedy", "greedy", "greedy", "greedy"];
     const host = new page.LocalHost(gameOf({ seats, pause: 1 }), null);
     await until(() => host.view?.events.some(({ type }) => type === "round_over"));
-    assert.equal(host.view.round, 0);
-    assert.equal(host.view.current_seat, null);
+    assert.equal(page.shownView(host.view).round, 0);
+    assert.equal(page.shownView(host.view).current_seat, null);
     await host.step();
+    assert.equal(page.shownView(host.view), host.view);
     assert.equal(host.view.round, 1);
     host.close();
   },

@@ -7,6 +7,8 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
 from tests.extensions.table.test_page_logic import RUN, WEB
 from tests.extensions.table.wasm_files import run_node
 from tests.needs import STATIC, needs_page, needs_page_sources
@@ -147,3 +149,31 @@ def test_all_events_on_both_sides() -> None:
             assert view == other, f"{one['rules']}, event {number}"
         assert any(view["result"] for view in expected)
         assert any(view["waiting"] for view in expected) == one["whole_game"]
+
+
+@pytest.mark.parametrize("pause", [0, 1])
+def test_who_watches_agents_sees_the_end_of_each_round(pause: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the server as in the page; agents that play without a pause do not wait."""
+    monkeypatch.setattr("tienlen_table.server.table.LINGER_SECONDS", 0.01)
+    seen: list[Any] = []
+
+    class Eye:
+        seat, name, num_events = None, "", 0
+
+        def send(self, message: Any) -> None:
+            seen.append(message)
+
+    async def watch() -> None:
+        store = Store(":memory:")
+        seats = ["first"] * 4
+        number = store.add("cardgames", 3, seats, [], pause=pause, whole_game=True, num_rounds=2)
+        table = ServedTable(store.load(number), store, seats, [First() for _ in seats], None, None)  # type: ignore[arg-type, misc]
+        table.enter(Eye())
+        while not table.session.is_over:
+            await asyncio.sleep(0.01)
+        table.stop()
+
+    asyncio.run(watch())
+    waiting = [view for view in seen if view["waiting"]]
+    assert bool(waiting) == (pause > 0)
+    assert all(view["events"][-1]["type"] == "round_over" for view in waiting)

@@ -30,6 +30,7 @@ AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there
 READY_SECONDS: Final = (
     20.0  # then the next round is dealt, although not all who are present have asked for it
 )
+LINGER_SECONDS: Final = 1.5  # in which who watches agents sees the end of a round
 REFUSALS: Final = {  # the code and the sentence of an error
     TableRefusal.OVER: ("over", "the game is over"),
     TableRefusal.WAITING: ("waiting", "the next round has not begun"),
@@ -126,6 +127,8 @@ class ServedTable:
         self._numbers[machine.ROUNDS_SEEN] = stored.rounds_seen
         self._numbers[machine.IS_ENDED] = int(stored.is_ended)
         self._react(TableEvent.LOOK)
+        if not self.people:
+            self._react(TableEvent.TIME, None, self.num_rounds)
         for listener in self.listeners:
             listener.num_events = 0
         if self.listeners:
@@ -300,6 +303,16 @@ class ServedTable:
         self._react(TableEvent.LOOK)
         if session.is_over:
             self._store.finish(self.id, session.record())
+        elif self.is_waiting and not self.people:
+            self._close_later()
+
+    def _close_later(self) -> None:
+        """Let who watches agents see the end of a round, unless they play without a pause."""
+        if self._pause:
+            loop = asyncio.get_running_loop()
+            loop.call_later(LINGER_SECONDS, self._go_on, TableEvent.TIME, None, self.num_rounds)
+        else:
+            self._react(TableEvent.TIME, None, self.num_rounds)
 
     def _ask_turn(self, seat: int | None, turn: int) -> None:
         """A question about a turn is refused where a play is, and about a turn that is over."""

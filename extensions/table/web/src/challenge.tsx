@@ -3,10 +3,11 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { adviserOf, agentsOf, openAgents, openLibrary, type RoundData } from "./engine.ts";
 import { agentWords, decimal, pointsText, t } from "./i18n.ts";
 import { playOut } from "./judge.ts";
-import { LocalHost, storedGame } from "./local.ts";
+import { LocalHost } from "./local.ts";
 import { messageOf, PERSON, type TableView } from "./model.ts";
 import { Copy, Header, type ScreenProps } from "./parts.tsx";
 import { readStored, store } from "./storage.ts";
+import { storedGame } from "./stored.ts";
 import { CoachedTable, type Coach } from "./table.tsx";
 
 const RULES = "cardgames";

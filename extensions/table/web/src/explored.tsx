@@ -6,10 +6,10 @@ import { openAgents, type Round, type SeatView } from "./engine.ts";
 import type { Opened } from "./explorer.tsx";
 import { agentWords, placeText, t } from "./i18n.ts";
 import { judge, type Judged } from "./judge.ts";
-import type { LocalGame } from "./local.ts";
 import { cardsOf, PERSON } from "./model.ts";
 import { Choice, useKeys } from "./parts.tsx";
 import { shortText } from "./said.ts";
+import type { LocalGame } from "./stored.ts";
 
 const LEAST_LOSS = 0.01; // points that are shown as a loss
 

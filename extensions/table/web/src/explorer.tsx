@@ -3,9 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { agentsOf, openLibrary, readRemark, type AgentInfo, type Round } from "./engine.ts";
 import { OneRound } from "./explored.tsx";
 import { rulesWords, t } from "./i18n.ts";
-import type { LocalGame } from "./local.ts";
 import { messageOf } from "./model.ts";
 import { IconButton } from "./parts.tsx";
+import type { LocalGame } from "./stored.ts";
 
 /** `numRecords`: of the rounds that were read; the others are branches, which the reader has played. */
 export interface Opened {

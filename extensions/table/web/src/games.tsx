@@ -1,8 +1,8 @@
 /** One's own games: the list, and what they came to. */
 import { useState } from "preact/hooks";
 import { decimal, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
-import { removeGame, seatOf, storedGames, type LocalGame } from "./local.ts";
 import { go, Header, type ScreenProps } from "./parts.tsx";
+import { removeGame, seatOf, storedGames, type LocalGame } from "./stored.ts";
 
 interface Listed {
   id: string;

@@ -4,10 +4,11 @@ import { PlayText } from "./cards.tsx";
 import { openAgents, openLibrary, type RoundData } from "./engine.ts";
 import { t } from "./i18n.ts";
 import { judge, type Judged } from "./judge.ts";
-import { LocalHost, seatOf, storedGame, type LocalGame } from "./local.ts";
+import { LocalHost } from "./local.ts";
 import { messageOf, playsOf, type TableView } from "./model.ts";
 import { Header, Waiting, type ScreenProps } from "./parts.tsx";
 import { verdictText, type Verdict } from "./said.ts";
+import { seatOf, storedGame, type LocalGame } from "./stored.ts";
 import { CoachedTable, type Coach } from "./table.tsx";
 
 const WORLDS = 32;

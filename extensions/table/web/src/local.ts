@@ -1,62 +1,15 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
-import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
-import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } from "./engine.ts";
+import type { AgentInfo, LoadedGame, Round } from "./engine.ts";
+import { adviserOf, agentsOf, openAgents, openLibrary, standInOf } from "./engine.ts";
 import { Machine } from "./machine.ts";
 import type { GameEvent, HintPlay, Host, SeatInfo, Selection, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
-import { readStored, removeStored, store, storedKeys } from "./storage.ts";
-import { Writer, type Written } from "./writer.ts";
+import { store } from "./storage.ts";
+import { keyOf, storedGame, type LocalGame } from "./stored.ts";
+import { Weights } from "./weights.ts";
+import { Writer } from "./writer.ts";
 
-/** All of a game; what is stored. */
-export interface LocalGame extends Written {
-  config: TableConfig;
-  rounds: RoundData[];
-  roundsSeen: number;
-  /** Whether the players have ended a game without an end. */
-  isEnded?: boolean;
-  /** Plays of a stand-in, while an agent was being loaded: round, number of the play, name. */
-  stoodIn?: [number, number, string][];
-  /** The number of plays of the first round that others made, before the person took the seat over. */
-  begun?: number;
-  /** Once the game is over. */
-  result?: TableView["result"];
-}
-/** The seat of the person in a game; -1 for none. */
-export const seatOf = ({ config }: LocalGame): number => config.seats.indexOf(PERSON);
-
-const KEY = "game:"; // before the number of a game: each has a place of its own, also in another tab
-const MOST_GAMES = 200;
 const LINGER = 1500; // milliseconds in which watchers see the last play of a round before the next deal
-const PATIENCE = 3000; // milliseconds that a table waits for an agent that is being loaded; then another one plays
-
-/** A stored game; null if there is none, or if what is stored is not a game. */
-export function storedGame(id: string): LocalGame | null {
-  const game = readStored(KEY + id) as Partial<LocalGame> | null;
-  const isGame =
-    typeof game?.config?.rules === "string" && Array.isArray(game.config.seats) && Array.isArray(game.rounds);
-  return isGame ? (game as LocalGame) : null;
-}
-
-/** The stored games, the newest first. */
-export const storedGames = (): { id: string; game: LocalGame }[] =>
-  storedKeys(KEY)
-    .map((key) => key.slice(KEY.length))
-    .filter((id) => /^\d+$/.test(id))
-    .sort((a, b) => Number(b) - Number(a))
-    .flatMap((id) => {
-      const game = storedGame(id);
-      return game ? [{ id, game }] : [];
-    });
-
-export const removeGame = (id: string): void => removeStored(KEY + id);
-
-/** Store a new game; the oldest of very many go. Returns its number. */
-export function addGame(game: LocalGame): string {
-  for (const { id } of storedGames().slice(MOST_GAMES - 1)) removeStored(KEY + id);
-  const id = String(Date.now());
-  store(KEY + id, game);
-  return id;
-}
 
 /** The events of a round: its plays, and its end. */
 function eventsOf(round: Round, number: number): GameEvent[] {
@@ -93,10 +46,7 @@ export class LocalHost implements Host {
   private abort = new AbortController();
   private adviser: AgentInfo | undefined;
   private standIn: string | undefined;
-  private files = new Map<string, string>(); // of weights, by agent
-  private sizes: Record<string, number> = {};
-  private loaded = new Map<string, number>(); // the part of a file that is loaded
-  private deadline = 0;
+  private weights!: Weights; // once `game` is there
   private isIdle = true; // no agent is choosing
   private isHurried = false; // until the round is over agents do not wait
   private stoodIn: [number, number, string][];
@@ -156,71 +106,42 @@ export class LocalHost implements Host {
     this.take(this.stored);
     addEventListener("storage", this.follow);
     addEventListener("focus", this.takeOver);
-    const names = [...new Set(seats)];
     this.standIn = standInOf(agentsOf(library, rules, seats.length));
-    this.files = new Map(
-      names.flatMap((name) => {
-        const file = game.fileOf(name, rules, seats.length);
-        return file ? [[name, file]] : [];
-      }),
+    const files = seats.map((name): [string, string | null] => [
+      name,
+      game.fileOf(name, rules, seats.length),
+    ]);
+    this.weights = new Weights(
+      new Map(files.filter((one): one is [string, string] => one[1] !== null)),
+      library.index.bytes,
+      this.onLoaded,
+      (error) => this.fail(error),
     );
-    this.sizes = library.index.bytes;
-    this.load();
+    this.weights.load();
     if (!this.rounds.length)
       this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.changed();
   }
 
-  /** Load the weights of the agents at the table, while people look at their hands. */
-  private load(): void {
-    for (const file of new Set(this.files.values())) {
-      if (this.loaded.get(file) === 1) continue;
-      this.loaded.set(file, 0);
-      this.deadline = performance.now() + PATIENCE;
-      readFile(file, (bytes) =>
-        this.progress(file, Math.min(0.99, bytes / (this.sizes[file] ?? Infinity))),
-      ).then(
-        () => {
-          this.error = "";
-          this.progress(file, 1);
-        },
-        (error: unknown) => {
-          this.deadline = 0;
-          this.fail(error);
-        },
-      );
-    }
-  }
   retry = (): void => {
     this.error = "";
-    this.load();
+    this.weights.load();
     this.changed();
   };
-  private progress(file: string, part: number): void {
-    const before = this.loaded.get(file) ?? 0;
-    this.loaded.set(file, part);
-    if (!this.view || Math.floor(20 * before) === Math.floor(20 * part)) return;
-    if (part === 1 && this.isIdle) this.changed();
-    else {
-      this.view = { ...this.view, ...this.loadingNow() };
-      this.onChange();
+  private readonly onLoaded = (isDone: boolean): void => {
+    if (isDone) this.error = "";
+    if (!this.view) return;
+    if (isDone && this.isIdle) {
+      this.changed();
+      return;
     }
-  }
-  private loadingNow(): { loading: number | null } {
-    const parts = [...this.loaded.values()];
-    return { loading: parts.some((part) => part < 1) ? parts.reduce((a, b) => a + b) / parts.length : null };
-  }
+    this.view = { ...this.view, loading: this.weights.part };
+    this.onChange();
+  };
   /** Who plays for a seat now. */
   private playerOf(seat: number): string {
-    const name = this.config.seats[seat]!,
-      file = this.files.get(name);
-    return file &&
-      this.standIn &&
-      !this.seedOf &&
-      this.loaded.get(file) !== 1 &&
-      performance.now() >= this.deadline
-      ? this.standIn
-      : name;
+    const name = this.config.seats[seat]!;
+    return this.standIn && !this.seedOf && this.weights.waitFor(name) < 0 ? this.standIn : name;
   }
 
   /** Show a stored game: the state is the plays, and two numbers of the table. */
@@ -271,7 +192,7 @@ export class LocalHost implements Host {
     const { config, seat } = this;
     this.look();
     if (this.round.isOver) this.isHurried = false;
-    if (this.isBetween && (seat !== null || this.pace === 0)) this.dealNext();
+    if (this.round.isOver && !this.isOver) this.dealNext();
     const { round, handover } = this;
     const isOpen = seat === null || config.is_open === true;
     const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
@@ -282,7 +203,7 @@ export class LocalHost implements Host {
       turn: numPlays,
       lead_at: numPlays - round.numPlays + round.leadAt,
       seats: config.seats.map((_, number) => this.seatInfo(number)),
-      ...this.loadingNow(),
+      loading: this.weights.part,
       ...(round.hasPayments ? { balances: this.balances() } : {}),
       has_no_end: config.whole_game && config.num_rounds === 0,
       waiting: this.isWaiting,
@@ -337,12 +258,12 @@ export class LocalHost implements Host {
       ...(this.stored.begun === undefined ? {} : { begun: this.stored.begun }),
       ...(result ? { result } : {}),
     };
-    if (this.id !== null && this.writer.isWriter) store(KEY + this.id, game);
+    if (this.id !== null && this.writer.isWriter) store(keyOf(this.id), game);
   }
 
   /** Another tab has played on in this game. */
   private readonly follow = ({ key }: StorageEvent): void => {
-    const found = this.id !== null && key === KEY + this.id ? storedGame(this.id) : null;
+    const found = this.id !== null && key === keyOf(this.id) ? storedGame(this.id) : null;
     if (!found || !this.game) return;
     this.writer.follow(found);
     this.take(found);
@@ -355,11 +276,6 @@ export class LocalHost implements Host {
     this.writer.take();
     this.changed();
   };
-
-  /** Whether a round is over and the game is not. */
-  private get isBetween(): boolean {
-    return this.round.isOver && !this.isOver;
-  }
 
   private dealNext(): void {
     const { rules, seats } = this.config;
@@ -378,28 +294,36 @@ export class LocalHost implements Host {
     this.look();
   }
 
+  /** Whether watchers see the end of a round. */
+  private get isLingering(): boolean {
+    return this.isWaiting && this.people === 0;
+  }
+
   private drive(): void {
     clearTimeout(this.timer);
     if (this.pace === null || !this.writer.isWriter) return;
-    if (this.machine.player !== "AGENT" && !this.isBetween) return;
-    const pause = this.isBetween ? Math.max(this.pace, LINGER) : this.isHurried ? 0 : this.pace;
+    if (this.machine.player !== "AGENT" && !this.isLingering) return;
+    const pause = this.isHurried
+      ? 0
+      : this.isLingering && this.pace
+        ? Math.max(this.pace, LINGER)
+        : this.pace;
     this.timer = window.setTimeout(() => void this.step(), pause);
   }
 
-  /** Let the agent to act play. */
+  /** Let the agent to act play; a round whose end was seen is closed. */
   async step(): Promise<void> {
     const { version, round } = this;
-    if (this.isBetween) {
-      this.dealNext();
+    if (this.isLingering) {
+      this.machine.react("TIME", -1, this.machine.get("NUM_ROUNDS"));
       this.changed();
       return;
     }
     if (this.machine.player !== "AGENT") return;
     const wanted = this.config.seats[round.currentSeat]!,
-      player = this.playerOf(round.currentSeat);
-    const file = this.files.get(wanted),
-      wait = this.deadline - performance.now();
-    if (player === wanted && file && this.loaded.get(file) !== 1 && wait > 0) {
+      player = this.playerOf(round.currentSeat),
+      wait = this.weights.waitFor(wanted);
+    if (player === wanted && wait > 0) {
       this.timer = window.setTimeout(() => this.changed(), wait + 10); // what is loaded by then plays
       return;
     }

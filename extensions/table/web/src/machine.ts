@@ -16,7 +16,7 @@ export type Field =
   | "UNDO_TO"
   | "HOST"
   | "PLAYER";
-export type Event = "LOOK" | "PLAY" | "UNDO" | "NEXT" | "END" | "ENTER";
+export type Event = "LOOK" | "PLAY" | "UNDO" | "NEXT" | "TIME" | "END";
 interface Tables {
   fields: Record<Field, number>;
   events: Record<Event, number>;

@@ -8,13 +8,14 @@ import { ChallengeScreen } from "./challenge.tsx";
 import { Games } from "./games.tsx";
 import { Learn } from "./learn.tsx";
 import { Lesson, Puzzles } from "./practice.tsx";
-import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
+import { LocalHost } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
 import { go, type ScreenProps } from "./parts.tsx";
 import { readStored } from "./storage.ts";
 import { createTable, findServer, joinToken, RemoteHost, type Welcome } from "./remote.ts";
 import { applySettings, loadSettings, SettingsDialog, type Settings } from "./settings.tsx";
 import { Setup } from "./setup.tsx";
+import { addGame, storedGame, storedGames, type LocalGame } from "./stored.ts";
 import { Table } from "./table.tsx";
 
 const readAddress = (): URLSearchParams => new URLSearchParams(location.hash.slice(1));

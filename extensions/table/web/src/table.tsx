@@ -50,9 +50,9 @@ interface Props {
 /** What is open over the table. */
 type Open = "rules" | "invite" | "result" | "plays";
 
-/** Whether the result of a round or of the game is to be seen. */
+/** Whether the result of a round or of the game is to be seen; who watches sees that of the game. */
 const isEnd = (view: TableView | null): boolean =>
-  view !== null && (view.waiting || (view.result !== null && view.events.length > 0));
+  view !== null && ((view.waiting && view.seat !== null) || (view.result !== null && view.events.length > 0));
 
 /** The hints of a turn, asked for by a button. */
 function useHints(host: Host, view: TableView | null, isOff: boolean, say: Selecting["say"]): Hinting {
