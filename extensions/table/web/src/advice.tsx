@@ -137,13 +137,7 @@ function PlayRow({
   return (
     <tr class={isPlayed ? "played" : ""} data-play={play.text}>
       <th scope="row">
-        <button
-          type="button"
-          class="instead"
-          title={t("playThis")}
-          aria-label={`${t("playThis")}: ${shortText(play.text)}`}
-          onClick={onBranch}
-        >
+        <button type="button" class="instead" title={t("playThis")} onClick={onBranch}>
           <PlayText text={play.text} />
         </button>
         {isPlayed && <span class="badge">{t("playedHere")}</span>}

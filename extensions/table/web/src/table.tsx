@@ -329,10 +329,9 @@ function OwnScore({ view, seat, selecting, actions }: OwnProps) {
     if (isDouble && selecting.selected.size) selecting.playSelected();
     else if (isDouble) actions.pass();
   };
-  const label = `${t("you")}: ${standing(view, seat)}. ${t("scoreHelp")}`;
   const place = view.places[seat];
   return (
-    <button type="button" class="my-score" title={t("scoreHelp")} aria-label={label} onClick={tap}>
+    <button type="button" class="my-score" title={t("scoreHelp")} onClick={tap}>
       <b>{t("you")}</b> {standing(view, seat)}
       {place != null ? (
         <span class="badge place">{placeText(place)}</span>
