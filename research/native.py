@@ -30,7 +30,7 @@ from tienlen_env.engine.backends import native
 from tienlen_env.games.registry import PRESETS
 from tienlen_train.benchmarks import (
     BenchConfig,
-    Play,
+    PlayUntil,
     batched,
     chosen,
     measure,
@@ -44,7 +44,7 @@ from tienlen_train.config import command
 TARGET: Final = 0.95
 
 
-def choices(name: str, rules: str, num_games: int) -> Play:
+def choices(name: str, rules: str, num_games: int) -> PlayUntil:
     """An agent plays games against itself."""
     agent = tienlen_agents.load(name)
     batch = Batch(rules, num_games, auto_reset=True, history_length=history_of([agent]))
@@ -58,7 +58,7 @@ def choices(name: str, rules: str, num_games: int) -> Play:
     return rounds(step)
 
 
-ROWS: Final[dict[str, Callable[[], Play]]] = {
+ROWS: Final[dict[str, Callable[[], PlayUntil]]] = {
     **{f"Batch {rules}": partial(batched, rules, 4096) for rules in PRESETS},
     "Batch cardgames, one game": partial(batched, "cardgames", 1),
     "heuristic": partial(choices, "heuristic", "cardgames", 500),
@@ -73,7 +73,7 @@ ROWS: Final[dict[str, Callable[[], Play]]] = {
 
 
 @cache
-def _play(row: str) -> Play:
+def _play(row: str) -> PlayUntil:
     return ROWS[row]()
 
 

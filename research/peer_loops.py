@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-Play = Callable[[], int]  # plays one round, or steps one batch; the number of decisions
+PlayOnce = Callable[[], int]  # plays one round, or steps one batch; the number of decisions
 
 
 def aec_round(env: Any) -> int:
@@ -36,7 +36,7 @@ def aec_round(env: Any) -> int:
     return steps
 
 
-def tienlen(env: str) -> Play:
+def tienlen(env: str) -> PlayOnce:
     """``raw_env``: the AEC environment of this project; ``batch``: 4,096 games of its engine at once."""
     if env == "batch":
         from tienlen_train.benchmarks import batched
@@ -47,13 +47,13 @@ def tienlen(env: str) -> Play:
     return lambda: aec_round(raw)
 
 
-def pettingzoo(name: str) -> Play:
+def pettingzoo(name: str) -> PlayOnce:
     """A game of ``pettingzoo.classic``, without wrappers."""
     env = importlib.import_module(f"pettingzoo.classic.{name}").raw_env()
     return lambda: aec_round(env)
 
 
-def rlcard(name: str) -> Play:
+def rlcard(name: str) -> PlayOnce:
     """A game of RLCard; its state has the observation and the legal actions."""
     env = importlib.import_module("rlcard").make(name, config={"seed": 1})
 
@@ -69,7 +69,7 @@ def rlcard(name: str) -> Play:
     return play
 
 
-def openspiel(name: str) -> Play:
+def openspiel(name: str) -> PlayOnce:
     """A game of OpenSpiel in C++, called from Python."""
     game = importlib.import_module("pyspiel").load_game(name)
     observe = (
@@ -93,7 +93,7 @@ def openspiel(name: str) -> Play:
     return play
 
 
-def pgx(name: str) -> Play:
+def pgx(name: str) -> PlayOnce:
     """4,096 games of Pgx at once in one compiled call, with new games for those that are over."""
     jax, pgx_, wrapper = (importlib.import_module(m) for m in ("jax", "pgx", "pgx.experimental.wrappers"))
     num_games, env = 4096, pgx_.make(name)

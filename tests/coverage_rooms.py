@@ -11,11 +11,7 @@ from typing import Final
 # These run elsewhere, so that only a part of their lines is seen: on a GPU, in a cluster whose processes are
 # killed, in a browser, in a process without packages. PufferLib is not installed for the tests.
 APART: Final = {
-    "CUDA, in the simulator": (
-        "agents/tienlen_agents/device/*",
-        "extensions/gpu/tienlen_gpu/cuda/*",
-        "extensions/gpu/tienlen_gpu/rollout.py",
-    ),
+    "CUDA, in the simulator": ("extensions/gpu/tienlen_gpu/*",),
     "Ray": ("extensions/cluster/tienlen_cluster/pool.py", "extensions/cluster/tienlen_cluster/training.py"),
     "entries of WebAssembly": ("*/wasm/entries.py",),
     "keeper of programs": ("agents/tienlen_agents/external/keeper.py",),

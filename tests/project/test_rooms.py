@@ -30,13 +30,30 @@ LISTS_GAMES = (*PROGRAM, *BY_NAME, *FROZEN, "tienlen_env/games/registry.py", "ti
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 
-def test_a_public_class_name_has_one_meaning() -> None:
+def public_types(source: str) -> Iterator[str]:
+    """The public classes and type aliases of a module, the parameters of generic types left out."""
+    for node in ast.parse(source).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        name = node.name if isinstance(node, ast.ClassDef) else getattr(target, "id", "")
+        is_parameter = isinstance(getattr(node, "value", None), ast.Call)
+        if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name) and not is_parameter:
+            yield name
+
+
+def test_a_public_type_has_one_meaning() -> None:
     folders = (*PACKAGES, *(ROOT / name for name in ("research", "tools", "examples")))
     places: dict[str, list[str]] = {}
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        for name in re.findall(r"(?m)^class ([A-Z]\w*)", path.read_text(encoding="utf-8")):
+        for name in public_types(path.read_text(encoding="utf-8")):
             places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_classes_and_aliases_are_found() -> None:
+    source = (
+        "class A1b: ...\nBc = int | str\nCd: TypeAlias = int\nTi = TypeVar('Ti')\nMOST: Final = 1\n_Xy = int"
+    )
+    assert list(public_types(source)) == ["A1b", "Bc", "Cd"]
 
 
 def is_shared(path: Path) -> bool:
@@ -70,7 +87,7 @@ def test_a_shared_module_names_no_game(path: Path) -> None:
     assert list(named_games(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
-# Executors' loops are the compiled entry points, which take arrays one by one.
+# The backends' loops are the compiled entry points, which take arrays one by one.
 MANY_ARGUMENTS = (
     "tienlen_env/engine/backends/",
     "extensions/bridges/tienlen_bridges/states.py",

@@ -236,7 +236,7 @@ def test_arguments_of_every_kind(loop: Callable[[Any], Any]) -> None:
         (Pair([1, 2], 3), 4),
     ],
 )
-def test_other_arguments_are_the_next_executors(loop: Callable[[Any], Any], args: Any) -> None:
+def test_other_arguments_are_the_next_backends(loop: Callable[[Any], Any], args: Any) -> None:
     assert loop(weighted)(*args) == "numba"
 
 

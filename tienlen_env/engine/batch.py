@@ -105,7 +105,7 @@ class Batch(VariantBatch):
         packed_observation_size: ceil(O / 64).
         packed_global_observation_size: ceil(G / 64).
         layout: name to `Piece` of the observation.
-        loops: the executor, the fast way for callers that make many small steps: a checked step of one game
+        loops: the backend, the fast way for callers that make many small steps: a checked step of one game
             spends most of its time on the checks. The first arguments are those of `kernel_arrays`. Only an
             illegal action is refused: any other wrong argument corrupts memory.
 
@@ -142,7 +142,7 @@ class Batch(VariantBatch):
         self._bind(self.variant.new_rows(self.num_games))
 
     def _run_by(self, backend: BackendName, threads: int) -> None:
-        """Choose the executor, and make the arrays that mean "not wanted"."""
+        """Choose the backend, and make the arrays that mean "not wanted"."""
         self._runs = backend, threads
         self.loops: Loops = get_backend(backend, self.game, threads)
         self._spec, self._actions = self.variant.spec, self.variant.actions

@@ -5,8 +5,10 @@
         loop.play(waiting.games, loop.answers(waiting))
 
 Arena, rollouts, data sets and searches are bodies of this loop; they differ in what they record of a step.
-Whoever asks an agent does so here, or by `tienlen_env.engine.agent.choose` and `choose_cards`, which check
-its answer.
+Whoever asks an agent about a game that goes on does so here, or by `tienlen_env.engine.agent.choose` and
+`choose_cards`, which check its answer. An agent that contains another passes on its answer, which is checked
+then; who measures time or compiles ignores it. `tests/project/test_round_loop.py` lists the other loops:
+tables with people (`Session`).
 """
 
 from __future__ import annotations

@@ -417,15 +417,15 @@ def historical_sentence(name: str) -> str:
 
 # ---------------------------------------------------------------- the names of the markers
 
-View = tuple[tuple[str, ...], Callable[[], str]]  # the results that it needs, and what writes it
+FigureView = tuple[tuple[str, ...], Callable[[], str]]  # the results that it needs, and what writes it
 
 
-def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: int = 0) -> View:
+def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: int = 0) -> FigureView:
     return (name,), partial(figure, name, key, opponent, what, digits, seat)
 
 
 README_PATHS: Final = list(SPEED)[:3]
-VIEWS: Final[Mapping[str, View]] = {
+VIEWS: Final[Mapping[str, FigureView]] = {
     "agents": (("decision-times",), agents),
     "speed-short": (("speed",), partial(speed, README_PATHS)),
     "speed": (("speed",), partial(speed, list(SPEED))),

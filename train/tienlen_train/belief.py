@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.settings import setting
 from tienlen_train.config import WIDTH, SelfPlayConfig
-from tienlen_train.learner import Model, Played
+from tienlen_train.learner import AnyTrajectories, Model
 from tienlen_train.loop import training_command
 from tienlen_train.network import ActionNetwork
 from tienlen_train.rollout import Trajectories
@@ -94,7 +94,7 @@ class BeliefTrainer(SelfPlayTrainer[Model]):
         network.belief.requires_grad_(True)
         return Model(network)
 
-    def learn(self, played: Played) -> dict[str, float]:
+    def learn(self, played: AnyTrajectories) -> dict[str, float]:
         """Take the gradient steps of an iteration; the means of their metrics.
 
         Returns:

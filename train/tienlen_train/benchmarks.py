@@ -26,7 +26,7 @@ from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, setting
 
 AnyRow = TypeVar("AnyRow")
-Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
+PlayUntil = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def write_result(config: BenchConfig, rows: dict[str, Any], console: Console, **
 # ---------------------------------------------------------------- loops
 
 
-def rounds(play_round: Callable[[], int]) -> Play:
+def rounds(play_round: Callable[[], int]) -> PlayUntil:
     """Plays round after round by a function that returns the steps of one."""
 
     def play(deadline: float) -> int:
@@ -93,7 +93,7 @@ def rounds(play_round: Callable[[], int]) -> Play:
     return play
 
 
-def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) -> Play:
+def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) -> PlayUntil:
     """The batched engine: a uniform legal choice, the step, the full mask and observation, with resets."""
     from tienlen_env.engine.batch import Batch
 
@@ -115,7 +115,7 @@ def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) 
     return rounds(step)
 
 
-def measure(play: Play, seconds: float, clock: Callable[[], float] = time.process_time) -> float:
+def measure(play: PlayUntil, seconds: float, clock: Callable[[], float] = time.process_time) -> float:
     """Steps a second of one run: of CPU time, or of the time of another clock."""
     start = clock()
     steps = play(time.perf_counter() + seconds)

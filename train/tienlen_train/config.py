@@ -98,9 +98,9 @@ class SelfPlayConfig(Config):
             to play an iteration while the one before is learned. Results depend on it.
         executor: where the games are played: for example ray:auto, a Ray cluster (docs/cluster.md); None for
             this process.
-        actors: with an executor: shards of the games that are played at the same time; None for all.
-        actor: plays all games of an iteration at once in place of an executor; None for the one of the
-            device's name, if it is installed (docs/gpu-training.md).
+        actors: a number, with an executor: shards of the games played at the same time; None for all.
+        actor: a name: what plays all games of an iteration at once in place of an executor; None for the one
+            of the device's name, if it is installed (docs/gpu-training.md).
         device: of the training; auto is cuda if available.
         precision: bf16 is about twice as fast on processors that support it; auto detects that.
     """

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from tienlen_agents.settings import Range, setting
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.learner import Model, Played, advantages
+from tienlen_train.learner import AnyTrajectories, Model, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_train.trainer import SelfPlayTrainer
@@ -71,7 +71,7 @@ class DMCTrainer(SelfPlayTrainer[Model]):
             raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
         return Model(network)
 
-    def learn(self, played: Played) -> dict[str, float]:
+    def learn(self, played: AnyTrajectories) -> dict[str, float]:
         """Fit the returns; the metrics."""
         config, tensors = self.config, self.tensors(played)
         is_played = config.returns == "played"

@@ -11,7 +11,7 @@ from tienlen_agents.networks.features import Features
 from tienlen_env.doors import Door
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.learner import Played
+from tienlen_train.learner import AnyTrajectories
 from tienlen_train.rollout import RolloutJob
 
 # The metrics of a policy, by name. It is called with each quick comparison, and at the end of the run.
@@ -43,7 +43,7 @@ class Actor(Protocol):
             variants: whether the network is trained on several variants.
         """
 
-    def rollout(self, job: RolloutJob) -> Played:
+    def rollout(self, job: RolloutJob) -> AnyTrajectories:
         """Play the rounds of a job; see `tienlen_train.rollout.rollout`."""
 
 

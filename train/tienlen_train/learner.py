@@ -173,11 +173,13 @@ class DeviceTrajectories(TrajectoryTensors):
 
 
 # What an iteration has played: on the processor, or on a device.
-Played = Trajectories | DeviceTrajectories
+AnyTrajectories = Trajectories | DeviceTrajectories
 
 
-def minibatches(played: Played, seed: tuple[int, ...], batch_size: int, num_epochs: int) -> Iterator[Any]:
-    """The passes over all decisions in random order: `Decisions` in parts of about `batch_size`.
+def minibatches(
+    played: AnyTrajectories, seed: tuple[int, ...], batch_size: int, num_epochs: int
+) -> Iterator[Any]:
+    """The passes over all decisions in random order: `DecisionIndices` in parts of about `batch_size`.
 
     Args:
         played: n decisions.
@@ -202,7 +204,7 @@ def minibatches(played: Played, seed: tuple[int, ...], batch_size: int, num_epoc
 
 
 def advantages(
-    trajectories: Played, values: Any, *, gamma: float = 1.0, gae_lambda: float
+    trajectories: AnyTrajectories, values: Any, *, gamma: float = 1.0, gae_lambda: float
 ) -> tuple[Any, Any]:
     """Generalised advantage estimates within each (game, seat).
 
@@ -259,7 +261,7 @@ class Model(nn.Module):
 ModelT = TypeVar("ModelT", bound=Model)
 
 # The decisions of a minibatch: int64 (m,), or on a device `Picked`.
-Decisions = IntArray | Picked
+DecisionIndices = IntArray | Picked
 # The mean loss of some decisions, float32 (), and the metrics of the step, float32 (k,).
 Loss = Callable[[ModelT, Any], tuple[Tensor, Tensor]]
 
@@ -302,7 +304,7 @@ class Learner(Generic[ModelT]):
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
-    def train(self, loss: Loss[ModelT], epochs: Iterable[Iterable[Decisions]]) -> list[float]:
+    def train(self, loss: Loss[ModelT], epochs: Iterable[Iterable[DecisionIndices]]) -> list[float]:
         """Take a gradient step for every minibatch of every epoch; the means of the metrics of the steps."""
         totals, num_updates = torch.zeros(()), 0
         for epoch in epochs:
@@ -312,7 +314,7 @@ class Learner(Generic[ModelT]):
         means: list[float] = (totals / num_updates).tolist()
         return means
 
-    def step(self, loss: Loss[ModelT], decisions: Decisions) -> Tensor:
+    def step(self, loss: Loss[ModelT], decisions: DecisionIndices) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch.
 
         Args:
@@ -323,7 +325,7 @@ class Learner(Generic[ModelT]):
             float32 (k,), the metrics, averaged over the minibatch.
         """
 
-        def backward(shard: tuple[ModelT, Decisions]) -> Tensor:
+        def backward(shard: tuple[ModelT, DecisionIndices]) -> Tensor:
             model, part = shard
             weight = len(part) / len(decisions)
             value, metrics = loss(model, part)

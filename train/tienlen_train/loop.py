@@ -1,4 +1,4 @@
-"""Runs: a task in its run folder, from the start or a checkpoint to the end."""
+"""The loop over iterations: a task in its run folder, from the start or a checkpoint to the end."""
 
 from __future__ import annotations
 

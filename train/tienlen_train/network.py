@@ -1,4 +1,4 @@
-"""The network of `tienlen_agents.networks.network` as a torch module, for training and for devices.
+"""The network of `tienlen_agents.networks.network` (NumPy, to play) as a torch module, to train it.
 
 `ActionNetwork.to_network` returns a `Network` with the same weights. A `NetworkAgent` plays
 it without torch.

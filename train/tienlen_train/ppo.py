@@ -1,13 +1,15 @@
 """Train a policy in self-play with PPO and compare it with the rule-based baselines.
 
-    python -m tienlen_train.ppo                       # 4 to 10 minutes on two cores
+    python -m tienlen_train.ppo                       # 4 to 11 minutes on two cores
     python -m tienlen_train.ppo --prior none          # without the heuristic
     python -m tienlen_train.ppo --out runs/a --resume # continue a run that was stopped, exactly
     python -m tienlen_train.ppo --env thirteens       # the trick-taking game
 
-The network scores legal actions (`tienlen_agents.networks.network`); the critic sees all hands, the policy
-does not. The inputs of a game and its rule-based agents are in `tienlen_agents.networks.features`;
-the rollouts in `tienlen_train.rollout`, the training loop in `tienlen_train.loop`.
+An iteration is `SelfPlayTrainer.play_and_learn` (`tienlen_train.trainer`): `tienlen_train.rollout.rollout`
+plays, `PPOTrainer.learn` here computes advantages (`tienlen_train.learner.advantages`), and `Learner.train`
+takes gradient steps on PPO's loss (`loss` in it); `tienlen_train.loop` repeats it. The network scores
+legal actions (`tienlen_train.network`), from the inputs of `tienlen_agents.networks.features`; the critic
+sees all hands, the policy does not.
 
 ``python -m tienlen_train.ppo --env thirteens --decisions 1000000`` (a minute and a half of processor time,
 seed 1) gives a policy above the rule-based agent: alone against three `trickster` it has 10.73 ± 0.07 points
@@ -33,7 +35,7 @@ from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.quoting import split_list
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
-from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
+from tienlen_train.learner import AnyTrajectories, Model, TrajectoryTensors, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_train.rollout import Critic, Trajectories, num_privileged
@@ -64,7 +66,7 @@ class PPOConfig(SelfPlayConfig):
             averaged over the decisions that they judge.
         teacher_share: share of the decisions that the teachers judge.
         critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
-            places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
+            places of a rollout by the game's rule-based agent in all seats ("playout"). The last takes an
             eighth more time and reduces the unexplained variance of the returns by a third.
         critic_width: units of the critic's first layer; the second has half of them.
         critic_warmup: number of first iterations that train only the critic; for runs that start from a good
@@ -161,7 +163,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
                 found.append(self.learner.model.values(*inputs))
         return torch.cat(found).clone() if tensors.for_device else torch.cat(found).cpu().numpy()
 
-    def learn(self, played: Played) -> dict[str, float]:
+    def learn(self, played: AnyTrajectories) -> dict[str, float]:
         """Improve the policy and the critic by what an iteration has played; the metrics."""
         config, tensors = self.config, self.tensors(played)
         xp: Any = torch if tensors.for_device else np

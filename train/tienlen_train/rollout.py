@@ -46,8 +46,8 @@ from tienlen_train.network import ActionNetwork, as_bfloat16, segment_log_softma
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
 Act = Callable[[Inputs], tuple[IntArray, Float32Array]]
 Critic = Literal["playout", "hands", "own"]
-# A column of `Trajectories` for n decisions of a step, from the batch, the games int64 (n,) and the inputs.
-Column = Callable[[Batch, IntArray, Inputs], AnyArray]
+# Makes a column of `Trajectories` for n decisions of a step, from the batch, games int64 (n,) and the inputs.
+MakeColumn = Callable[[Batch, IntArray, Inputs], AnyArray]
 LEARNER: Final = 0  # index of the policy that learns
 CHOICE_LOGIT: Final = 30.0  # what an agent without probabilities adds to the score of its choice
 
@@ -191,7 +191,7 @@ def rollout(job: RolloutJob) -> Trajectories:
         ValueError: the job's arrays do not fit, or the game lacks what the critic or the algorithm needs.
     """
     features, teachers = features_of(job.rules), _teachers(job)
-    columns: dict[str, Column] = {}
+    columns: dict[str, MakeColumn] = {}
     if job.critic != "own":
         columns["privileged"] = _privileged(features, job.critic)
     if job.with_action_values:
@@ -328,7 +328,7 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
     return act
 
 
-def _privileged(features: Features, critic: Critic) -> Column:
+def _privileged(features: Features, critic: Critic) -> MakeColumn:
     """`Trajectories.privileged` for the critics ``"hands"`` and ``"playout"``."""
     parts = [features.on_host(features.hidden)]
     if critic == "playout":
@@ -360,7 +360,7 @@ def play_rounds(
     opponents: Sequence[Agent],
     *,
     reward: str = "zero_sum",
-    columns: Mapping[str, Column] = MappingProxyType({}),
+    columns: Mapping[str, MakeColumn] = MappingProxyType({}),
     history: int = 0,
 ) -> Trajectories:
     """Play B rounds to the end.

@@ -34,11 +34,11 @@ from tienlen_train.config import DivergenceError, SelfPlayConfig
 from tienlen_train.doors import Actor, actor_of, evaluators_of
 from tienlen_train.evaluation import command_to_play, final_comparison, quick_comparison
 from tienlen_train.learner import (
+    AnyTrajectories,
     DeviceTrajectories,
     Learner,
     Loss,
     ModelT,
-    Played,
     TrajectoryTensors,
     minibatches,
 )
@@ -167,16 +167,18 @@ class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
         """The trained model."""
 
     @abstractmethod
-    def learn(self, played: Played) -> dict[str, float]:
+    def learn(self, played: AnyTrajectories) -> dict[str, float]:
         """Improve the model by what an iteration has played; the metrics."""
 
-    def tensors(self, played: Played) -> TrajectoryTensors:
+    def tensors(self, played: AnyTrajectories) -> TrajectoryTensors:
         """What an iteration has played, as tensors on the device of the run."""
         if isinstance(played, DeviceTrajectories):
             return played
         return TrajectoryTensors.of(played, self.device, self.dtype)
 
-    def take_steps(self, loss: Loss[ModelT], names: Sequence[str], played: Played) -> dict[str, float]:
+    def take_steps(
+        self, loss: Loss[ModelT], names: Sequence[str], played: AnyTrajectories
+    ) -> dict[str, float]:
         """Gradient steps on the decisions of an iteration; the means of the metrics of the steps, by name."""
         config = self.config
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
@@ -298,7 +300,7 @@ class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
         about = self.executor.metrics(self.last_staleness)
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
-    def play(self) -> Played:
+    def play(self) -> AnyTrajectories:
         """Play the rounds of an iteration; those of the next `staleness` iterations are started as well."""
         while len(self.waiting) <= self.config.staleness:
             self.waiting.append(self.plan(self.iteration + len(self.waiting)))
@@ -308,7 +310,7 @@ class SelfPlayTrainer(TrainingTask, Generic[ModelT]):
         plan = self.waiting.popleft()
         self.last_staleness = self.iteration - plan.version
         parts = plan.results()
-        played: Played = parts[0] if self.actor is not None else join(parts, self.map_here)
+        played: AnyTrajectories = parts[0] if self.actor is not None else join(parts, self.map_here)
         self.pool.update_scores(plan.seating, played.scores)
         return played
 

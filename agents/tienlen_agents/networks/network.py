@@ -3,7 +3,7 @@
 The network does not have one logit for every action of the action table. It scores each legal action (6.5 on
 average, if there is a choice) from its features: the action itself (kind, length, top card), the hand that it
 leaves, and the plays which that hand still needs. So the network is small, it generalises over actions, and
-one architecture fits every preset, number of players and game:
+one architecture fits every preset, number of players and game (here in NumPy, to play; in training in torch):
 
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
     action features (X)  ──────── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )

@@ -1,4 +1,7 @@
-"""Rollouts for any game: one action, then play by a fixed policy until a seat's result is known."""
+"""Rollouts of searches, for any game: one action, then a fixed policy until a seat's result is known.
+
+The rollouts of training, whole rounds of self-play, are another module, `rollout` of the training package.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tienlen_agents.command import cpu_name, versions
 from tienlen_agents.settings import parse_args
 from tienlen_train.benchmarks import (
     BenchConfig,
-    Play,
+    PlayUntil,
     batched,
     chosen,
     measure,
@@ -45,7 +45,7 @@ from tienlen_train.config import command
 # ---------------------------------------------------------------- the AEC loop
 
 
-def aec_loop(env: Any) -> Play:
+def aec_loop(env: Any) -> PlayUntil:
     """The loop of PettingZoo's documentation with a uniform legal action."""
     draw = random.Random(0).random
 
@@ -141,7 +141,7 @@ def wrapped(env: Any) -> Any:
 # ---------------------------------------------------------------- our other paths
 
 
-def round_loop() -> Play:
+def round_loop() -> PlayUntil:
     """The scalar `Round`: the list of legal plays, a choice, the play."""
     from tienlen_env import Round
 
@@ -159,7 +159,7 @@ def round_loop() -> Play:
     return rounds(play_round)
 
 
-def batched_halves(rules: str, num_games: int) -> Play:
+def batched_halves(rules: str, num_games: int) -> PlayUntil:
     """The games in two batches, each stepped by a Python thread: the kernels release the lock."""
     halves = [batched(rules, num_games // 2) for _ in range(2)]
     pool = ThreadPoolExecutor(2)
@@ -177,7 +177,7 @@ class Case:
     """One row: a function that makes its loop, and the rows that it is compared with."""
 
     name: str
-    make: Callable[[], Play]
+    make: Callable[[], PlayUntil]
     wall: bool = False  # per second of wall time, for rows about threads
     targets: tuple[tuple[str, float], ...] = ()  # (another row or ABSOLUTE, at least this multiple of it)
 

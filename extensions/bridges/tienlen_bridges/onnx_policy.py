@@ -57,7 +57,7 @@ _DIGEST_KEY: Final = bytes([14 << 3 | 2, 74, 1 << 3 | 2, 6]) + b"digest" + bytes
 _DIGEST_SIZE: Final = len(_DIGEST_KEY) + 64
 
 Spans = dict[str, slice]
-Signature = dict[str, tuple[str, list[str | int]]]
+GraphSignature = dict[str, tuple[str, list[str | int]]]
 
 
 def spans_of(config: NetworkConfig, rules: AnyRules) -> Spans:
@@ -73,7 +73,7 @@ def spans_of(config: NetworkConfig, rules: AnyRules) -> Spans:
     return found
 
 
-def _signature(config: NetworkConfig, spans: Spans) -> Signature:
+def _signature(config: NetworkConfig, spans: Spans) -> GraphSignature:
     """The types and shapes of a graph's inputs, by name."""
     return {name: ("uint8", ["n", span.stop - span.start]) for name, span in spans.items()} | {
         "action_mask": ("int8", ["n", "K"]),

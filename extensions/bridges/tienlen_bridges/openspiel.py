@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_env.engine.agent import Agent, View, check_plays
+from tienlen_env.engine.agent import Agent, View, check_plays, choose
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import require
@@ -451,7 +451,7 @@ class AgentBot(pyspiel.Bot):
         """The agent's action."""
         batch = state.batch
         check_plays([self.agent], batch)
-        return int(self.agent.act(View(batch, copy=False))[0])
+        return int(choose(self.agent, View(batch, copy=False))[0])
 
     def restart_at(self, state: OpenSpielState) -> None:
         """Nothing: an agent reads all from the state."""

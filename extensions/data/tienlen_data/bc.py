@@ -28,7 +28,7 @@ from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.doors import Actor
-from tienlen_train.learner import Model, Played
+from tienlen_train.learner import AnyTrajectories, Model
 from tienlen_train.loop import training_command
 from tienlen_train.network import ActionNetwork, segment_log_softmax
 from tienlen_train.rollout import Trajectories, join, play_rounds
@@ -126,7 +126,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
         """The policy's network alone."""
         return Model(network)
 
-    def play(self) -> Played:
+    def play(self) -> AnyTrajectories:
         """The next rounds of the data set."""
         rounds = self.iteration * self.config.num_games + np.arange(self.config.num_games)
         parts = np.array_split(rounds % len(self._keys), self.config.shards)
@@ -149,7 +149,7 @@ class BCTrainer(SelfPlayTrainer[Model]):
             columns={"privileged": replay.check},
         )
 
-    def learn(self, played: Played) -> dict[str, float]:
+    def learn(self, played: AnyTrajectories) -> dict[str, float]:
         """Raise the likelihood of the choices; ``accuracy``: how often the policy's best is the choice."""
         tensors = self.tensors(played)
 

@@ -56,7 +56,7 @@ CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
 
 # An agent at the tables of a device: int64 (n,), legal action ids for n decisions of the games at a position.
 # The last argument is the number of steps since the deal.
-Act = Callable[[GameArrays, DecisionArrays, int], Tensor]
+DeviceAct = Callable[[GameArrays, DecisionArrays, int], Tensor]
 
 
 class DeviceNetwork:
@@ -87,7 +87,7 @@ class DeviceNetwork:
         self._key = key_of(seed)
 
     def act(self, position: GameArrays, decisions: DecisionArrays, step: int) -> Tensor:
-        """See `Act`."""
+        """See `DeviceAct`."""
         inputs = self._reader.read_at(position, decisions, self._rules)
         rows = NetworkInputs.of(inputs, decisions, torch.float32)
         logits = logits_of(self._network, rows)
@@ -265,7 +265,7 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     ]
 
 
-def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> tuple[Act, int]:
+def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> tuple[DeviceAct, int]:
     """An agent on the device, and the number of plays that the games must store for it."""
     if isinstance(agent, NetworkAgent):
         network = DeviceNetwork(agent, machine, rules, seed)
@@ -282,7 +282,7 @@ def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> 
 
 def _play(
     rounds: Rounds,
-    players: Sequence[Act],
+    players: Sequence[DeviceAct],
     seats: Tensor,
     first: Tensor,
     num_jobs: int,

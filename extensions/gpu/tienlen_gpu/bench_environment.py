@@ -94,13 +94,13 @@ class BenchRow:
         return value <= self.goal if self.less_is_better else value >= self.goal
 
 
-Play = Callable[[float], float]  # plays for some seconds; decisions a second, by the clock on the wall
+PlaySeconds = Callable[[float], float]  # plays for some seconds; decisions a second, by the clock on the wall
 
 
 # ---------------------------------------------------------------- loops
 
 
-def device_loop(rules: str, num_games: int, packed: bool) -> Play:
+def device_loop(rules: str, num_games: int, packed: bool) -> PlaySeconds:
     """The loop on the device; the host waits for it once every 50 steps."""
     from tienlen_gpu.cuda import device_array, to_device
 
@@ -137,7 +137,7 @@ def device_loop(rules: str, num_games: int, packed: bool) -> Play:
     return play
 
 
-def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
+def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> PlaySeconds:
     """The same loop on the processor."""
     loop = batched(rules, num_games, threads, packed)
 
@@ -150,7 +150,7 @@ def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
     return play
 
 
-def fastest(rules: str, packed: bool, seconds: float) -> tuple[int, Play]:
+def fastest(rules: str, packed: bool, seconds: float) -> tuple[int, PlaySeconds]:
     """The fastest number of games on the device, and its loop."""
     best: tuple[float, int] = (0.0, 0)
     for size in SIZES:

@@ -21,7 +21,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 
 AGENT: Final = "agent"  # the submitted agent, in the names of a table
-Kind = Literal["points", "normalised", "nash_conv", "endings"]
+TableKind = Literal["points", "normalised", "nash_conv", "endings"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Track:
 
     name: str
     title: str
-    kind: Kind
+    kind: TableKind
     tables: tuple[SuiteTable, ...]
     num_deals: int = 0
     deals_per_job: int = 64

@@ -1,6 +1,6 @@
 """Compare the machine of a device with the processor's, in a process with ``NUMBA_ENABLE_CUDASIM=1``.
 
-`test_device_simulator` runs it. It prints one line for each thing that was compared.
+`test_simulator` runs it. It prints one line for each thing that was compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact cards of `Batch.step` (RULES.md 7.2): every executor refuses what is no legal play of the action."""
+"""Exact cards of `Batch.step` (RULES.md 7.2): every backend refuses what is no legal play of the action."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MAX_THREADS = 256
 
 
 def get_backend(name: BackendName, game: AnyGame, threads: int = 1) -> Loops:
-    """The executor of a name.
+    """The backend of a name.
 
     Args:
         name: ``"native"`` (machine code that was compiled ahead of time, where it is there and made of the

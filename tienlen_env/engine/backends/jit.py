@@ -1,6 +1,6 @@
 """The loops that Python calls: compiled ahead of time, or by Numba when they are called first.
 
-Kernels are plain Python functions of scalars and array rows, so that every executor runs the same source.
+Kernels are plain Python functions of scalars and array rows, so that every backend runs the same source.
 `loop` compiles a function that is called from Python, with every plain function that it reaches: inlined,
 unless the function is marked by `tienlen_env.games.common.hints.noinline`. No list of modules is kept by
 hand.
@@ -56,7 +56,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 class IntView:
-    """An array as a kernel sees it in plain Python: its numbers are Python's, as in the reference executor.
+    """An array as a kernel sees it in plain Python: its numbers are Python's, as in the reference backend.
 
     Args:
         array: a NumPy array; writes go to it.

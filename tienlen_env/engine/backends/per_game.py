@@ -1,4 +1,4 @@
-"""What every executor does with one game, made of the game's kernels: plain functions of one row.
+"""What every backend does with one game, made of the game's kernels: plain functions of one row.
 
 Also the numbers that loops over games return.
 """

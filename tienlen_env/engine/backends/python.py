@@ -1,7 +1,7 @@
-"""The loops over games, and the reference executor, which runs them as plain Python.
+"""The loops over games, and the reference backend, which runs them as plain Python.
 
-The loops are written once, as plain functions of arrays: other executors compile them. Here they get lists of
-Python's numbers in place of arrays, which is slow and simple; every other executor gives the same bits.
+The loops are written once, as plain functions of arrays: other backends compile them. Here they get lists of
+Python's numbers in place of arrays, which is slow and simple; every other backend gives the same bits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ASKED: Final = int(Turn.ASKED)
 
 
 class Loops(NamedTuple):
-    """An executor: loops over games that call the game's kernels. This module has each, for any game.
+    """A backend: loops over games that call the game's kernels. This module has each, for any game.
 
     Every loop takes the rows of a batch, its `KernelTables`, and arguments that `Batch` has checked: indices
     in range, arrays contiguous and of the stated shapes and dtypes. An empty output array means "not wanted".
@@ -347,5 +347,5 @@ def _interpreted(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def python_loops(game: AnyGame) -> Loops:
-    """The reference executor of a game."""
+    """The reference backend of a game."""
     return each(loops_of(game), _interpreted)

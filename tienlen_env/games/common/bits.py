@@ -1,4 +1,4 @@
-"""Bit operations on scalars: the few primitives that an executor may replace by one instruction.
+"""Bit operations on scalars: the few primitives that a backend may replace by one instruction.
 
 The Python bodies are the definition; `engine.backends.overloads` gives compiled code the same meaning. All
 numbers are signed 64-bit words, so that NumPy, Numba and CUDA hold them as ``int64``.

@@ -1,4 +1,4 @@
-"""The exponential function and the logarithm, for kernels: the same bits in every executor.
+"""The exponential function and the logarithm, for kernels: the same bits in every backend.
 
 Those of the C library differ between platforms in the last bits, and WebAssembly has none. These are plain
 additions, multiplications and divisions in a fixed order. Method and coefficients: fdlibm, ``e_exp.c`` and

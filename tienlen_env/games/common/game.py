@@ -161,7 +161,7 @@ class PaymentReader(NamedTuple, Generic[RulesT]):
 
 
 class Kernels(NamedTuple):
-    """The functions of a game that every executor runs: scalar, without allocation or exceptions.
+    """The functions of a game that every backend runs: scalar, without allocation or exceptions.
 
     `row` is one game's state, `spec` and `actions` are its `KernelTables`; in compiled code these are int64
     arrays, in plain Python lists of ints.
@@ -269,7 +269,7 @@ class GameDefinition(Generic[RulesT, TableT]):
         rewards: its reward schemes, the first one being the default.
         columns: indices of the shared columns in its rows.
         state: the class of its named views, called with ``(rows, columns, P, W)``.
-        kernels: its functions for the executors.
+        kernels: its functions for the backends.
         build_spec: flattens a variant for the kernels.
         build_table: makes the action table of a variant.
         observation: ``(rules, history)``: the layout of the observation.
@@ -280,7 +280,7 @@ class GameDefinition(Generic[RulesT, TableT]):
             starts rounds of the hands in the rows. An impossible distribution of cards is a `TienLenError`,
             and the rows do not change. None: rounds cannot start from given hands.
         extra_hands: names of further sets of cards that `set_hands` takes.
-        begin_hands: ``(row, spec, hands, leader)``, a kernel: `set_hands` for one row of zeros, for executors
+        begin_hands: ``(row, spec, hands, leader)``, a kernel: `set_hands` for one row of zeros, for backends
             without NumPy. `hands` has the P hands, then those of `extra_hands`. Returns 0, or the number in
             `hand_faults` of what is impossible, and writes the cards and the number that it names to `hands`.
         hand_faults: sentences, the first one empty; ``{cards}``, ``{most}`` and ``{rules}`` are filled in.

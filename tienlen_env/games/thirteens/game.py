@@ -26,7 +26,7 @@ from tienlen_env.games.thirteens.cards import (
     suit_of,
 )
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
-from tienlen_env.games.thirteens.spec import Reward, build_spec
+from tienlen_env.games.thirteens.spec import ThirteensReward, build_spec
 from tienlen_env.games.thirteens.state import COLUMNS, ThirteensState
 
 _MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
@@ -193,7 +193,7 @@ THIRTEENS: Final = GameDefinition[ThirteensRules, ThirteensActionTable](
     name="thirteens",
     rules_type=ThirteensRules,
     presets=PRESETS,
-    rewards=get_args(Reward),
+    rewards=get_args(ThirteensReward),
     columns=COLUMNS,
     state=ThirteensState,
     kernels=Kernels(

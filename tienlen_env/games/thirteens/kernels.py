@@ -1,6 +1,6 @@
 """State-transition kernels of Thirteens: scalar functions on one game's row (RULES.md 8).
 
-Every executor runs this source, which allocates nothing, raises nothing and reads no globals that change. A
+Every backend runs this source, which allocates nothing, raises nothing and reads no globals that change. A
 deal runs `begin_trick`, `play_card` .., `take_trick`,
 (`play_meld` ..), `end_trick` until the hands are empty.
 """

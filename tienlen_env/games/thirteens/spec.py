@@ -31,7 +31,7 @@ from tienlen_env.games.thirteens.actions import MELDS, THIRTEENS, build_action_t
 from tienlen_env.games.thirteens.cards import is_joker, strength
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
-Reward = Literal["points", "zero_sum", "win"]
+ThirteensReward = Literal["points", "zero_sum", "win"]
 
 setting = Fields(HEADER_SIZE)
 NUM_CARDS = setting()  # C = 52 + jokers
@@ -84,7 +84,7 @@ def build_spec(
     Raises:
         ValueError: an unknown reward, or a history.
     """
-    check_settings(reward, get_args(Reward), history_length=history_length)
+    check_settings(reward, get_args(ThirteensReward), history_length=history_length)
     if isinstance(history, bool) or history != 0:
         raise ValueError(f"history={history!r}: expected 0, Thirteens always shows the trick in order")
     return _tables(rules, num_rounds, reward, bool(auto_reset))
@@ -101,7 +101,7 @@ def _tables(rules: ThirteensRules, num_rounds: int, reward: str, auto_reset: boo
     spec[NUM_WORDS] = words
     spec[ROW_SIZE] = R.LEGAL + words
     spec[NUM_ROUNDS] = num_rounds
-    spec[REWARD] = get_args(Reward).index(reward)
+    spec[REWARD] = get_args(ThirteensReward).index(reward)
     spec[AUTO_RESET] = auto_reset
     spec[NUM_CARDS] = rules.num_cards
     spec[HAND_SIZE] = rules.hand_size

@@ -267,10 +267,10 @@ def build_action_table(rules: Rules) -> TienlenActionTable:
 
 
 # A shape, a flag, and the actions of the group, weakest first.
-Group: TypeAlias = tuple[Shape, bool, list[int]]
+ActionGroup: TypeAlias = tuple[Shape, bool, list[int]]
 
 
-def _groups_by_top(rules: Rules) -> Iterator[Group]:
+def _groups_by_top(rules: Rules) -> Iterator[ActionGroup]:
     """Actions by their top cards as masks; the flag: runs in one suit."""
     lengths = {w: [m for m in range(rules.min_length(w), rules.max_length(w) + 1) if m] for w in (1, 2, 3, 4)}
     shapes = [(Shape(w, 1), False) for w in (1, 2, 3, 4)]
@@ -284,7 +284,7 @@ def _groups_by_top(rules: Rules) -> Iterator[Group]:
         yield shape, is_suited, [1 << 4 * rank + s for rank in ranks for s in range(shape.width - 1, 4)]
 
 
-def _groups_by_cards(rules: Rules) -> Iterator[Group]:
+def _groups_by_cards(rules: Rules) -> Iterator[ActionGroup]:
     """Actions by their cards, where suits bind; the flag: pairs of 2s of two colours."""
     black_and_red, suits = (0b0011, 0b1100), (0b0001, 0b0010, 0b0100, 0b1000)
     yield SINGLE, False, [suit << 4 * rank for rank in range(13) for suit in suits]

@@ -1,6 +1,6 @@
 """State-transition kernels of Tiến lên: scalar, allocation-free functions over one game's row (int64).
 
-Every executor runs this source. The functions raise nothing and read no globals that change; what beats what
+Every backend runs this source. The functions raise nothing and read no globals that change; what beats what
 comes from `spec` and `actions`.
 
 Masks of top cards: for a shape, the set of cards that could be the top of such a combination in a hand.

@@ -1,4 +1,4 @@
-"""The executor on an NVIDIA GPU: the games' own kernels, one thread a game.
+"""The backend on an NVIDIA GPU: the games' own kernels, one thread a game.
 
 ``Batch(..., backend="cuda")`` gives a `CudaBatch`. `Kernel` compiles further functions for the device, for
 example features and agents, from the source that runs on the processor.

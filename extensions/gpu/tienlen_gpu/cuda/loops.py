@@ -1,4 +1,4 @@
-"""The device's form of the executor's loops: one thread a game, the games' own kernels.
+"""The device's form of the backend's loops: one thread a game, the games' own kernels.
 
 A thread copies its game's row into memory of its own, works on it, and writes it back: neighbouring threads
 then read and write neighbouring numbers (rows are in Fortran order), and the compiler knows that nothing else

@@ -1,4 +1,4 @@
-"""The executor in WebAssembly: a game's own kernels, compiled for the browser.
+"""The engine in WebAssembly: a game's own kernels, compiled for the browser.
 
 ``build`` writes (``python -m tienlen_table.wasm``, or ``make web-engine``, builds the agents, too)
 

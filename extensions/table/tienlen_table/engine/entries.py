@@ -60,11 +60,11 @@ _PRIME: Final = 0x100000001B3
 # Length of arrays that is not known here; compiled code needs it for negative indices only.
 ANY_LENGTH: Final = 1 << 24
 
-Choice: TypeAlias = Callable[[Spec, ActionFields, Row, Row, Row, Row], int]
+ActionChoice: TypeAlias = Callable[[Spec, ActionFields, Row, Row, Row, Row], int]
 
 spec_size: int = GIVEN
 fields: int = GIVEN  # numbers of an action in the action table, at least 1
-choose_action: Choice = GIVEN
+choose_action: ActionChoice = GIVEN
 state_size: int = GIVEN
 begin_given: Callable[[Row, Spec, Row, int], int] = GIVEN
 num_given: int = GIVEN  # room for sets of cards besides the hands
@@ -176,7 +176,7 @@ def agent_choice(
 def agent_entries(
     game: AnyGame,
     name: str,
-    choose: Choice,
+    choose: ActionChoice,
     state_size: int = 0,
     initial: Callable[[Row], None] | None = None,
 ) -> list[EngineEntry]:

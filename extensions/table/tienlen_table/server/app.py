@@ -32,10 +32,10 @@ from tienlen_table.server.hub import Hub
 from tienlen_table.server.messages import (
     VERSION,
     AtTurn,
+    ClientMessage,
     Create,
     Hello,
     Join,
-    Message as ClientMessage,
     MessageError,
     PlayMove,
     Question,

@@ -105,7 +105,7 @@ class Select(AtTurn):
     cards: str
 
 
-Message: TypeAlias = Hello | Create | Join | Question
+ClientMessage: TypeAlias = Hello | Create | Join | Question
 
 
 def _is_text(value: object) -> bool:
@@ -135,7 +135,7 @@ _FIELDS: Final[Mapping[object, tuple[Callable[[object], bool], str]]] = {
     bool: (lambda value: isinstance(value, bool), "true or false"),
     tuple[str, ...]: (_are_texts, f"a list of 1 to {MAX_SEATS} texts of at most {MAX_TEXT} characters"),
 }
-_KINDS: Final[Mapping[str, type[Message]]] = {
+_KINDS: Final[Mapping[str, type[ClientMessage]]] = {
     "hello": Hello,
     "create": Create,
     "join": Join,
@@ -151,7 +151,7 @@ _KINDS: Final[Mapping[str, type[Message]]] = {
 _TYPES: Final = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 
 
-def read(text: str) -> Message:
+def read(text: str) -> ClientMessage:
     """Read a message.
 
     Args:

@@ -1,4 +1,4 @@
-"""The executors agree bit for bit, and each with an independent reference.
+"""The backends agree bit for bit, and each with an independent reference.
 
 The plain Python backend defines; the compiled one must give the same rows, masks, observations and rewards.
 The primitives, the deal and the observation have references of their own here, written another way.

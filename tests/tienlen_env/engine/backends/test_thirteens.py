@@ -1,4 +1,4 @@
-"""Thirteens: the executors agree bit for bit, bad input is refused, and views tell nothing that is hidden."""
+"""Thirteens: the backends agree bit for bit, bad input is refused, and views tell nothing that is hidden."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def same(a: Any, b: Any) -> None:
     assert np.array_equal(a, b)
 
 
-# ---------------------------------------------------------------- both executors
+# ---------------------------------------------------------------- both backends
 
 
 SETTINGS = list(product(("round", "game"), ("points", "zero_sum", "win")))
