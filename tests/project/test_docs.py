@@ -84,8 +84,7 @@ def test_every_block_has_a_language_that_is_tested() -> None:
     known |= {f"cards {preset}" for preset in PRESETS} | {" { .text .wrap }"}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
-        # These pages need a cluster or a GPU: tests/test_cluster_*.py, test_cuda.py and
-        # test_device_*.py run what they show.
+        # These pages need a cluster or a GPU: tests/extensions/cluster and tests/extensions/gpu run what they show.
         needs_more = name in ("cluster.md", "gpu.md", "gpu-training.md")
         others = {"bash", "py", "yaml"} if needs_more else {""} if name in GIVEN else set()
         assert not set(fences[::2]) - known - others, name
@@ -396,6 +395,9 @@ def test_links_of_the_repository_are_links_of_the_site() -> None:
     text = "[a](docs/arena.md#regret) [b](tienlen_env/RULES.md) [c](Makefile) [d](#here)"
     page = "[a](../arena.md#regret) [b](../rules/clauses.md) c (`Makefile`) [d](#here)"
     assert hooks.for_site(text, "rules/index.md") == page
+    text = "[a](../arena.md#regret) [b](../../tienlen_env/RULES.md#x) [c](../../Makefile) [d](#here)"
+    page = "[a](../arena.md#regret) [b](../rules/clauses.md#x) c (`Makefile`) [d](#here)"
+    assert hooks.links_out_of_docs(text, "rules/index.md") == page
 
 
 def test_pages_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ import dataclasses
 import inspect
 import logging
 import os
+import posixpath
 import re
 import shutil
 import tomllib
@@ -98,12 +99,15 @@ def insert_code(markdown: str) -> str:
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
 _CARDS = "agents/tienlen_agents/networks/weights"
+MODEL_CARDS = ("tienlen-general-v4", "cardgames-medium-v5", "thirteens-small-v1")
 # Files of the repository that are pages of the site. Those under docs/ have their own path.
 _PAGES = {
     "tienlen_env/RULES.md": "rules/clauses.md",
     "tienlen_env/envs/tienlen.py": "environments/tienlen.md",
     "tienlen_env/envs/thirteens.py": "environments/thirteens.md",
     "agents/tienlen_agents/external/PROTOCOL.md": "protocol.md",
+    **{f"{_CARDS}/{name}.md": f"model-cards/{name}.md" for name in MODEL_CARDS},
+    **{str(path.relative_to(ROOT)): f"notebooks/{path.stem}.md" for path in ROOT.glob("notebooks/*.ipynb")},
 }
 
 
@@ -145,6 +149,16 @@ def for_site(text: str, page: str) -> str:
         return f"`{path}`" if words == path else f"{words} (`{path}`)"
 
     return _LINK.sub(link, text)
+
+
+def links_out_of_docs(markdown: str, page: str) -> str:
+    """A page of docs/ for the site: links to other folders of the repository as in `for_site`."""
+
+    def link(found: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), found[2]))
+        return found[0] if path.startswith("docs/") else for_site(f"[{found[1]}]({path})", page)
+
+    return _LINK.sub(link, markdown)
 
 
 def _figure(kind: str, svg: str) -> str:
@@ -442,9 +456,6 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-MODEL_CARDS = ("tienlen-general-v4", "cardgames-medium-v5", "thirteens-small-v1")
-
-
 def generated_pages() -> dict[str, str]:
     """Path on the site to Markdown, of every generated page."""
     cards = {
@@ -532,7 +543,9 @@ def on_post_build(config: Any) -> None:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in sections and pictures."""
-    text = draw_fences(insert_code(insert_sections(markdown, page.file.src_uri)))
+    name = page.file.src_uri
+    text = links_out_of_docs(markdown, name) if (ROOT / "docs" / name).is_file() else markdown
+    text = draw_fences(insert_code(insert_sections(text, name)))
     address = "play/index.html" if built_table() else "table.html"
     if (mark := "<!-- leaderboard -->") in text:
         rows = leaderboard(read_entries(ROOT / "leaderboard"), address if built_table() else "")

@@ -357,7 +357,7 @@ def first_install() -> str:
     found = values_of("first-install")
     seconds = [row["processor_seconds"] for row in found.values()]
     return (
-        f"{sum(seconds):.0f} seconds of processor time, {seconds[0]:.0f} of them for an environment of "
+        f"{sum(seconds):.0f} seconds of processor time, {seconds[0]:.0f} of them for a `.venv` of "
         f"{found['installation']['megabytes']:,} MB"
     )
 

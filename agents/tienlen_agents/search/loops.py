@@ -1,4 +1,4 @@
-"""The loops of a search over sampled deals and actions, for any game: `search_loops` compiles them for one."""
+"""The loops of a search over sampled deals, for any game: `search_loops` compiles them for one."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ from tienlen_table.engine.entries import (
     INTS,
     TABLE,
     WORDS,
-    Choice,
+    ActionChoice,
     EngineEntry,
     Ptr,
     agent_entries,
@@ -130,7 +130,7 @@ class NetworkMemory(NamedTuple):
     card_weights: npt.NDArray[np.float64]
 
 
-choose: Choice = GIVEN  # of a rule-based agent
+choose: ActionChoice = GIVEN  # of a rule-based agent
 prepare: Callable[[Row, Spec], None] = GIVEN  # of that
 constants: IntArray = GIVEN  # its weights
 first_weight: int = GIVEN  # their place in its state
