@@ -84,7 +84,7 @@ def test_every_block_has_a_language_that_is_tested() -> None:
     known |= {f"cards {preset}" for preset in PRESETS} | {" { .text .wrap }"}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
-        # These pages need a cluster or a GPU: tests/extensions/cluster and tests/extensions/gpu run what they show.
+        # These need a cluster or a GPU: tests/extensions/cluster and tests/extensions/gpu run what they show.
         needs_more = name in ("cluster.md", "gpu.md", "gpu-training.md")
         others = {"bash", "py", "yaml"} if needs_more else {""} if name in GIVEN else set()
         assert not set(fences[::2]) - known - others, name

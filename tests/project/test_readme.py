@@ -6,13 +6,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.needs import EXTENSIONS, FOLDERS, ROOT
 from tienlen_env import Batch
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -47,30 +48,10 @@ def test_block_runs(block: str) -> None:
     exec(compile(block, "README.md", "exec"), {})
 
 
-FOLDERS = (
-    "tienlen_env",
-    "agents",
-    "train",
-    "extensions",
-    "research",
-    "tools",
-    "tests",
-    "docs",
-    "examples",
-    "notebooks",
-)
-TEXTS = [
-    path
-    for pattern in (
-        "README.md",
-        "CONTRIBUTING.md",
-        "docs/**/*.md",
-        "extensions/**/README.md",
-        "agents/**/*.md",
-    )
-    for path in sorted(ROOT.glob(pattern))
-    if "node_modules" not in path.parts
-]
+CODE = ("tienlen_env", "agents", "train", "extensions", "research", "tools")
+TOP = (*CODE, "tests", "docs", "examples", "notebooks")
+PATTERNS = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "extensions/*/README.md", "agents/**/*.md")
+TEXTS = [path for pattern in PATTERNS for path in sorted(ROOT.glob(pattern))]
 
 
 def needed(place: str) -> bool:
@@ -92,45 +73,41 @@ def test_links_lead_to_files(path: Path) -> None:
 
 
 def is_module(name: str) -> bool:
-    """Whether a module of ours is there, and defines what follows its name."""
+    """Whether a module of ours is there, and defines what follows its name; a clone may lack its package."""
     package, *parts = name.split(".")
-    found = next(
-        (
-            f
-            for f in (ROOT, *(ROOT / x for x in ("agents", "train")), *ROOT.glob("extensions/*"))
-            if (f / package).is_dir()
-        ),
-        None,
-    )
-    if found is None:
-        return True  # a clone may lack it
-    place = found / package
-    while parts and (place / parts[0]).is_dir():
-        place /= parts.pop(0)
-    if parts and place.joinpath(f"{parts[0]}.py").is_file():
-        place = place / f"{parts.pop(0)}.py"
-    text = (place / "__init__.py" if place.is_dir() else place).read_text(encoding="utf-8")
-    define = (
-        r"\b" if place.is_dir() else r"^ *(?:class |def |async def )?"
-    )  # a package hands on what its modules define
-    return not parts or re.search(rf"{define}{parts[-1]}\b", text, re.MULTILINE) is not None
+    for place in (folder / package for folder in FOLDERS if (folder / package).is_dir()):
+        while parts and (place / parts[0]).is_dir():
+            place /= parts.pop(0)
+        # A package hands on what its modules define.
+        source, start = place / "__init__.py", r"\b"
+        if parts and (place / f"{parts[0]}.py").is_file():
+            source, start = place / f"{parts.pop(0)}.py", r"^ *(?:class |def |async def )?"
+        text = source.read_text(encoding="utf-8")
+        return not parts or re.search(rf"{start}{parts[-1]}\b", text, re.MULTILINE) is not None
+    return True
+
+
+@cache
+def all_files() -> frozenset[str]:
+    """The files of a clone that lacks nothing, else none."""
+    rooms = (*TOP, *(f"extensions/{name}" for name in EXTENSIONS))
+    if not all((ROOT / room).is_dir() for room in rooms):
+        return frozenset()
+    return frozenset(path.as_posix() for folder in TOP for path in (ROOT / folder).rglob("*.*"))
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_places_and_modules_are_there(path: Path) -> None:
     text = re.sub(r"<!-- historical:.*?<!-- end -->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    words = re.findall(r"`([^`\n]+)`", text)
-    places = [word for word in words if re.fullmatch(rf"(?!.*TienLen-v)({'|'.join(FOLDERS)})/[\w./-]+", word)]
-    modules = [
-        word for word in words if re.fullmatch(r"tienlen_[a-z]+(\.\w+)+", word) and not word.endswith(".py")
-    ]
-    scripts = [word for word in words if re.fullmatch(r"[\w/]+\.(py|mjs|ts)", word)]
-    names = (
-        {file.as_posix() for folder in FOLDERS for file in (ROOT / folder).rglob("*.*")} if scripts else set()
-    )
-    wrong = [place for place in places if needed(place) and not (ROOT / place).exists()]
-    wrong += [module for module in modules if not is_module(module)]
-    wrong += [script for script in scripts if not any(name.endswith(f"/{script}") for name in names)]
+    wrong = []
+    for word in re.findall(r"`([^`\n]+)`", text):
+        if re.fullmatch(rf"(?!.*TienLen-v)({'|'.join(TOP)})/[\w./-]+", word):
+            is_there = not needed(word) or (ROOT / word).exists()
+        elif re.fullmatch(r"[\w/]+\.(py|mjs|ts)", word):
+            is_there = not all_files() or any(name.endswith(f"/{word}") for name in all_files())
+        else:
+            is_there = re.fullmatch(r"tienlen_[a-z]+(\.\w+)+", word) is None or is_module(word)
+        wrong += [] if is_there else [word]
     assert wrong == []
 
 
