@@ -967,10 +967,16 @@ def a_higher_pair() -> tuple[int, int, str]:
 
 
 def test_the_hand_is_whole_in_every_window(new_page: NewPage, host: str) -> None:
-    """At a table, before a play that nothing beats (two lines of status), and in a puzzle."""
+    """At a table, before a play that nothing beats (two lines of status), in a trick, and in a puzzle."""
     page = new_page()
-    for key, address in [(131, "table=1"), (21, "table=1"), (0, "puzzle=3")]:
-        sit_down(page, host, key)
+    tricks: dict[str, Any] = {"rules": "thirteens", "seats": ("human", *["trickster"] * 3)}
+    for key, address, other in [
+        (131, "table=1", {}),
+        (21, "table=1", {}),
+        (12, "table=1", tricks),
+        (0, "puzzle=3", {}),
+    ]:
+        sit_down(page, host, key, **other)
         page.goto("about:blank")
         page.goto(f"{host}#{address}")
         wait(page)
