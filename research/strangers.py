@@ -4,7 +4,7 @@
 
 Rounds of `cardgames` between four of an agent. In each decision with a choice the seat to act looks at the
 others as `champion:adapt=1` does. Each row has the number of positions, and the shares of those where at
-least 2, 3 and 4 plays stay unexplained in the best of its worlds; `STRANGE` is 3.
+least 2, 3 and 4 plays stay unexplained in the best of its worlds (`Adaptation`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.search.champion import NUM_LOOKS
+from tienlen_agents.search.champion import Adaptation
 from tienlen_agents.search.context import SearchContext
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
@@ -36,6 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     context, searcher = SearchContext(get_rules("cardgames")), SearchAgent()
     searcher.reset(options.seed)
+    chain = searcher.options._replace(mcmc_effort=Adaptation().effort, large_swaps=Adaptation().large_swaps)
     for name in options.agents:
         agent, found = tienlen_agents.load(name), defaultdict(list)
         agent.reset(options.seed)
@@ -49,7 +50,8 @@ def main() -> None:
                 events = decision.history[decision.history != 0]
                 num = int((events >> R.HISTORY_SEAT_SHIFT != view.seat[i] + 1).sum())
                 context.resolve(decision)
-                unexplained = context.fewest_deviations(decision, searcher.options, NUM_LOOKS)
+                context.start(decision, chain, 0)
+                unexplained = context.fewest_deviations(Adaptation().looks)
                 if unexplained >= 0:
                     found[num // BIN].append(unexplained)
             loop.play(waiting.games, loop.answers(waiting))

@@ -358,7 +358,7 @@ class SearchAgent(_Searcher):
         num_steps = halving.num_steps(len(context.candidates))
         if scale == 0 and num_steps > 0:
             self._sample(context, decision, 1)
-            context.eliminate(True)
+            context.eliminate(1)
             num_steps = 0
         for step in range(num_steps):
             if self.ms:
@@ -366,7 +366,7 @@ class SearchAgent(_Searcher):
             else:
                 wanted = halving.num_worlds_after(options, scale, num_steps - 1 - step)
                 self._sample(context, decision, wanted - context.num_worlds)
-            if context.eliminate(step == num_steps - 1) == 1:
+            if context.eliminate(halving.num_after(step, num_steps, len(context.candidates))) == 1:
                 break
         return int(context.candidates[0])
 

@@ -8,7 +8,8 @@ until they make plays that this cannot explain. `docs/champion.md` says how long
 
 from __future__ import annotations
 
-from typing import Final, get_args
+from math import ceil, log
+from typing import Final, NamedTuple, get_args
 
 import numpy as np
 
@@ -28,13 +29,38 @@ from tienlen_env.games.common.game import AnyRules
 WORLDS: Final = 32
 MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
 PRIOR_WEIGHT: Final = 0.3
-# With `adapt`: the others do not play by the rule-based agent if it cannot explain so many of their plays in
-# the best of some worlds. (It leaves 3 of 18 to 23 plays unexplained in 11 % of the positions where they do,
-# in 81 % where they play as `reference`: `python -m research.strangers heuristic reference`.)
-STRANGE: Final = 3
-NUM_LOOKS: Final = 8  # worlds
-KNOWN_EFFORT: Final = 1.0
-KNOWN_WORLDS: Final = 1.5  # factor on the budget, as with card weights
+
+
+class Adaptation(NamedTuple):
+    """How a search finds out whether the others play by the rule-based agent, and what it does then.
+
+    The others are strangers if the rule-based agent cannot explain so many of their plays in the best of some
+    worlds. (It leaves 3 of 18 to 23 plays unexplained in 13 % of the positions where they do, in 78 % where
+    they play as `reference`: `python -m research.strangers heuristic reference`.) Where they are none, hands
+    come from the chain alone and the rule-based agent plays the rollouts, which are then as the others play:
+    the prior counts less, and the search goes on until its result is clear.
+
+    Attributes:
+        strange: the number of plays.
+        looks: the number of worlds, at least 1.
+        effort: `Options.mcmc_effort`.
+        large_swaps: `Options.large_swaps`.
+        floor: probability below which the prior drops an action.
+        prior: factor on the weight of the prior.
+        indifference: `Options.indifference`, in points.
+        least: factor on the budget in worlds of the first step; each other step doubles it ...
+        most: ... up to this factor.
+    """
+
+    strange: int = 3
+    looks: int = 8
+    effort: float = 1.3
+    large_swaps: int = 8
+    floor: float = 1e-10
+    prior: float = 0.3
+    indifference: float = 0.1
+    least: float = 0.4
+    most: float = 4.0
 
 
 class SearchedNetwork(SearchAgent):
@@ -45,7 +71,7 @@ class SearchedNetwork(SearchAgent):
         worlds: see `load_champion`, at least 1.
         objective: see `load_champion`.
         plays_rollouts: the networks play the rollouts, not the game's rule-based agent.
-        adapt: see `load_champion`.
+        adaptation: see `load_champion`; None: without.
         name: its name in result tables and plots.
     """
 
@@ -56,7 +82,7 @@ class SearchedNetwork(SearchAgent):
         objective: str = "",
         *,
         plays_rollouts: bool = False,
-        adapt: bool = False,
+        adaptation: Adaptation | None = None,
         name: str = "champion",
     ) -> None:
         super().__init__(
@@ -64,20 +90,41 @@ class SearchedNetwork(SearchAgent):
         )
         self.name = name
         self.networks = networks
-        self.adapt = adapt
+        self.adaptation = adaptation
         self.set_prior(networks)
         if plays_rollouts:
             self.set_rollout(networks)
 
     def _decide(self, context: SearchContext, decision: Decision) -> int:
-        options = self._options_in(context)
-        if self.adapt and (decision.log_prior >= options.floor).sum() > 1:
-            # Hands come from the chain alone, and the rule-based agent plays the rollouts.
-            known = decision._replace(card_weights=np.zeros((0, 0)))
-            options = options._replace(mcmc_effort=KNOWN_EFFORT, worlds=int(KNOWN_WORLDS * options.worlds))
-            if 0 <= context.fewest_deviations(known, options, NUM_LOOKS) < STRANGE:
-                return context.search(known, options)
+        if self.adaptation is not None:
+            found = self._decide_among_known(context, decision, self.adaptation)
+            if found >= 0:
+                return found
         return super()._decide(context, decision)
+
+    def _decide_among_known(self, context: SearchContext, decision: Decision, adaptation: Adaptation) -> int:
+        """The index of the action to take if the others are no strangers, else -1."""
+        options = self._options_in(context)
+        options = options._replace(
+            mcmc_effort=adaptation.effort,
+            large_swaps=adaptation.large_swaps,
+            floor=log(adaptation.floor),
+            prior_weight=adaptation.prior * options.prior_weight,
+            indifference=adaptation.indifference * options.reward_unit,
+        )
+        scale = context.start(decision._replace(card_weights=np.zeros((0, 0))), options, decision.default)
+        if len(context.candidates) == 1:
+            return decision.default
+        if scale == 0 or not 0 <= context.fewest_deviations(adaptation.looks) < adaptation.strange:
+            return -1
+        budget, factor = options.worlds * scale, adaptation.least
+        while True:
+            context.sample(ceil(budget * factor) - context.num_worlds)
+            if context.eliminate(len(context.candidates)) == 1 or factor >= adaptation.most:
+                break
+            factor = min(2 * factor, adaptation.most)
+        context.eliminate(1)
+        return int(context.candidates[0])
 
     def log_probabilities(self, view: View) -> Float32Array:
         """The log-probabilities of ``view.legal_actions`` by the network, without search, float32 (N,).
@@ -151,4 +198,11 @@ def load_champion(
     networks = ShippedNetworks(size, file=file, name=name, sample=sample, objective=chosen.get(objective))
     if not is_searching:
         return networks
-    return SearchedNetwork(networks, worlds, objective, plays_rollouts=bool(rollout), adapt=adapt, name=name)
+    return SearchedNetwork(
+        networks,
+        worlds,
+        objective,
+        plays_rollouts=bool(rollout),
+        adaptation=Adaptation() if adapt else None,
+        name=name,
+    )

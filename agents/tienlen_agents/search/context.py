@@ -190,22 +190,20 @@ class SearchContext:
         seat = self._decision.row[self._turn]
         self._loops.fill_rows(rows, worlds, self.workspace.line.spec, seat)
 
-    def fewest_deviations(self, decision: Decision, options: Options, num_worlds: int) -> int:
+    def fewest_deviations(self, num_worlds: int) -> int:
         """How many plays of the opponents the baseline cannot explain; -1 if nothing is known.
 
         Args:
-            decision: the decision.
-            options: of the search.
-            num_worlds: worlds of a chain; the one with the fewest deviations counts.
+            num_worlds: the next worlds of the chain, which are drawn; the one with the fewest deviations
+                counts.
         """
         if self._deviations is None:
             return -1
-        self.start(decision, options, 0)
         found = []
         for _ in range(num_worlds):
             self.draw(1)
             found.append(self._deviations(self.memory))
-        return min(found)
+        return min(found, default=-1)
 
     def sample(self, num_worlds: int) -> None:
         """Draw the next worlds and evaluate the candidates in each."""
@@ -219,9 +217,9 @@ class SearchContext:
         self.workspace.values[first : first + size] = values.ravel()
         self.workspace.sizes[NUM_WORLDS] += len(values)
 
-    def eliminate(self, is_last: bool) -> int:
-        """End a step of the halving; the number of candidates left."""
-        return int(self._loops.eliminate(self._decision, self._options, self.workspace, is_last))
+    def eliminate(self, limit: int) -> int:
+        """End a step of the halving: keep `limit` candidates at most; the number of those left."""
+        return int(self._loops.eliminate(self._decision, self._options, self.workspace, limit))
 
     def grow(self, decision: Decision, options: Options) -> tuple[int, IntArray]:
         """Search by ISMCTS, with an iteration in each of ``options.worlds`` worlds.

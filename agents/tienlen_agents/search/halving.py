@@ -64,8 +64,11 @@ def bonus(decision: Decision, options: Options, workspace: Workspace, index: int
     return points
 
 
-def is_worse(workspace: Workspace, best: int, other: int) -> bool:
-    """Whether a candidate's mean value is far below the best one's, by the differences in each world."""
+def is_worse(options: Options, workspace: Workspace, best: int, other: int) -> bool:
+    """Whether a candidate's mean value is far below the best one's, by the differences in each world.
+
+    With `Options.indifference` it need not be below: it is enough that it cannot be better by more.
+    """
     num, num_worlds = workspace.sizes[NUM_CANDIDATES], workspace.sizes[NUM_WORLDS]
     total, squares = 0.0, 0.0
     for w in range(num_worlds):
@@ -74,11 +77,16 @@ def is_worse(workspace: Workspace, best: int, other: int) -> bool:
         squares += difference * difference
     mean = total / num_worlds
     variance = max(squares / num_worlds - mean * mean, 0.0)
-    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds))
+    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds) - options.indifference)
 
 
-def eliminate(decision: Decision, options: Options, workspace: Workspace, is_last: bool) -> int:
-    """End a step: keep the better half of the candidates, or the best one after the last step.
+def num_after(step: int, num_steps: int, num_candidates: int) -> int:
+    """How many candidates stay after a step at most: half of them, and one after the last step."""
+    return 1 if step == num_steps - 1 else (num_candidates + 1) // 2
+
+
+def eliminate(decision: Decision, options: Options, workspace: Workspace, limit: int) -> int:
+    """End a step: keep the best candidates, `limit` at most.
 
     Returns:
         The number of candidates kept; they and their values are moved to the front of their arrays.
@@ -96,11 +104,12 @@ def eliminate(decision: Decision, options: Options, workspace: Workspace, is_las
             order[at] = order[at - 1]
             at -= 1
         order[at] = k
-    best, limit = order[0], 1 if is_last else (num + 1) // 2
     kept = 0
     for at in range(num):
         k = order[at]
-        is_kept = kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(workspace, best, k))
+        is_kept = at == 0 or (
+            kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(options, workspace, order[0], k))
+        )
         scores[k] = 1.0 if is_kept else 0.0
         kept += 1 if is_kept else 0
     end = 0

@@ -66,24 +66,29 @@ class Options(NamedTuple):
         worlds: budget.
         inference: how much a past play that deviates from the opponent model counts against a world.
         mcmc_effort: factor on the length of the Markov chain.
+        large_swaps: how many of 16 steps of the chain may swap any number of cards.
         first_place_bonus: reward for the first place, beside the game's own.
         prior_weight: weight of the bonus of the default action or of the prior.
         floor: log-probability below which a prior drops an action.
         has_prior: whether there is a prior.
         explore: weight of the confidence bound in ISMCTS, in the unit of the reward.
         reward_unit: units of the reward that weigh like a point.
+        indifference: a candidate that cannot be better than the best by more is dropped; in the reward's
+            unit.
     """
 
     seed: int
     worlds: int
     inference: float
     mcmc_effort: float = 1.0
+    large_swaps: int = 0
     first_place_bonus: float = 0.0
     prior_weight: float = 0.0
     floor: float = 0.0
     has_prior: bool = False
     explore: float = 0.0
     reward_unit: float = 1.0
+    indifference: float = 0.0
 
 
 class Estimates(NamedTuple):

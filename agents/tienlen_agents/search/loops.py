@@ -15,6 +15,7 @@ from tienlen_agents.search.halving import (
     NUM_CANDIDATES,
     NUM_WORLDS,
     eliminate,
+    num_after,
     num_steps,
     num_worlds_after,
     start as start_halving,
@@ -42,7 +43,7 @@ class SearchLoops(NamedTuple):
     search: Callable[[Decision, Options, Workspace, object], int]
     start: Callable[[Decision, Options, Workspace, object, int], float]
     sample_worlds: Callable[[Decision, Options, Workspace, object, int], None]
-    eliminate: Callable[[Decision, Options, Workspace, bool], int]
+    eliminate: Callable[[Decision, Options, Workspace, int], int]
     evaluate: Callable[[Decision, Options, Workspace, object, Estimates], int]
     begin_estimate: Callable[[Decision, Options, Workspace, object], int]
     list_worlds: Callable[[Decision, Options, Workspace, object, IntArray, FloatArray], None]
@@ -131,7 +132,7 @@ def search(decision: Decision, options: Options, workspace: Workspace, memory: o
         if workspace.sizes[NUM_CANDIDATES] > 1:
             missing = wanted - workspace.sizes[NUM_WORLDS]
             sample_worlds(decision, options, workspace, memory, missing)
-            eliminate(decision, options, workspace, step == steps - 1)
+            eliminate(decision, options, workspace, num_after(step, steps, workspace.sizes[NUM_CANDIDATES]))
     return int(workspace.candidates[0])
 
 

@@ -217,16 +217,16 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
-                workspace.stream, decision.row, chain, burn_in, log_factor(options), line, replay,
-                memory.beliefs,
+                workspace.stream, decision.row, chain, burn_in, log_factor(options), options.large_swaps,
+                line, replay, memory.beliefs,
             )  # fmt: skip
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
-            workspace.stream, decision.row, chain, num_steps, log_factor(options), line, replay,
-            memory.beliefs,
+            workspace.stream, decision.row, chain, num_steps, log_factor(options), options.large_swaps, line,
+            replay, memory.beliefs,
         )  # fmt: skip
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):

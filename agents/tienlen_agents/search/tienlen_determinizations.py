@@ -299,14 +299,16 @@ def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: i
 
 
 @noinline
-def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple[int, int]:
+def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, proposal: Row) -> tuple[int, int]:
     """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
 
-    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on.
+    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on. In a large swap all
+    possible numbers are equally likely.
 
     Args:
         stream: of random numbers.
         unseen: the cards that may move.
+        large_swaps: how many of 16 swaps are large.
         current: int64 (5,), the current world.
         proposal: int64 (5,), gets the proposed world.
 
@@ -325,8 +327,11 @@ def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple
     two = nth_index(locations & ~(1 << one), draw_below(stream, num_locations - 1))
     limit = min(popcount(current[one] & unseen), popcount(current[two] & unseen))
     n = 1
-    while n < limit and draw_below(stream, 2) != 0:
-        n += 1
+    if large_swaps > 0 and draw_below(stream, 16) < large_swaps:
+        n += draw_below(stream, limit)
+    else:
+        while n < limit and draw_below(stream, 2) != 0:
+            n += 1
     give, take = draw_cards(stream, current[one] & unseen, n), draw_cards(stream, current[two] & unseen, n)
     proposal[one] ^= give | take
     proposal[two] ^= give | take
@@ -340,6 +345,7 @@ def mcmc_steps(
     chain: Chain,
     num_steps: int,
     log_factor: float,
+    large_swaps: int,
     line: Rollout,
     replay: Replay,
     beliefs: Beliefs,
@@ -352,6 +358,7 @@ def mcmc_steps(
         chain: its state.
         num_steps: proposals to make.
         log_factor: ``log(1 - inference)``, below 0.
+        large_swaps: see `propose_swap`.
         line: see `num_deviations`.
         replay: the round so far.
         beliefs: card weights, if there are any.
@@ -361,7 +368,7 @@ def mcmc_steps(
     for location in range(NUM_LOCATIONS):
         unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
-        one, two = propose_swap(stream, unseen, current, proposal)
+        one, two = propose_swap(stream, unseen, large_swaps, current, proposal)
         if one < 0:
             return
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53

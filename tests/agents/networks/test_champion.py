@@ -19,7 +19,7 @@ from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.networks.shipped import WEIGHTS, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
-from tienlen_agents.search.champion import NUM_LOOKS, STRANGE, SearchedNetwork
+from tienlen_agents.search.champion import SearchedNetwork
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -311,24 +311,24 @@ def test_it_finds_out_who_plays_by_the_rules_player(
     view = view.select(np.flatnonzero(view.num_legal > 1))
     agent, plain = (tienlen_agents.load(f"champion:worlds=4{more}") for more in (",adapt=1", ""))
     assert isinstance(agent, SearchedNetwork)
-    (context,) = agent._contexts_for(view, 1)
-    found = np.array(
-        [
-            context.fewest_deviations(decision, agent.options, NUM_LOOKS)
-            for decision in agent._decisions(view, np.arange(len(view)))
-        ]
-    )
+    assert agent.adaptation is not None
+    (context,), strange = agent._contexts_for(view, 1), agent.adaptation.strange
+    deviations = []
+    for decision in agent._decisions(view, np.arange(len(view))):
+        context.start(decision, agent.options, 0)
+        deviations.append(context.fewest_deviations(agent.adaptation.looks))
+    found = np.array(deviations)
     same = agent.act(view) == plain.act(view)
     assert len(view) > 10
     if is_known is None:
         assert (found == -1).all()
         assert same.all()
     elif is_known:
-        assert (found < STRANGE).mean() > 0.8
+        assert (found < strange).mean() > 0.8
         assert not same.all()
     else:
-        assert (found >= STRANGE).mean() > 0.8
-        assert same[found >= STRANGE + 2].all()
+        assert (found >= strange).mean() > 0.8
+        assert same[found >= strange + 2].all()
 
 
 def test_options_that_cannot_be_are_refused() -> None:
