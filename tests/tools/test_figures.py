@@ -22,6 +22,7 @@ from tools.figures.registry import (
     FigureEntry,
     jax_rows,
     matches,
+    paired,
     printed,
     small_games,
 )
@@ -102,6 +103,20 @@ def test_numbers_are_read_from_what_is_printed(tmp_path: Path) -> None:
         printed(pattern, "rate (?P<rate>.)")({"a": tmp_path})
 
 
+def test_paired_agents_are_read(tmp_path: Path) -> None:
+    lines = (
+        f"{'search':60s} 1.933 ± 0.036   +0.000 ± 0.000   12.31 ms",
+        f"{'champion:adapt=1':60s} 1.921 ± 0.035   -0.012 ± 0.037   6.40 ms",
+    )
+    (tmp_path / "stdout.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert paired({"4": tmp_path}) == {
+        "4": {
+            "search": {"points": [1.933, 0.036], "more": [0.0, 0.0]},
+            "champion:adapt=1": {"points": [1.921, 0.035], "more": [-0.012, 0.037]},
+        }
+    }
+
+
 def test_the_rows_for_jax_are_read(tmp_path: Path) -> None:
     line = "pgx kuhn_poker: 9.41 M decisions/s; Batch.step 15.20; ratio 0.62"
     (tmp_path / "stdout.txt").write_text(f"about\n{line}\n")
@@ -136,7 +151,8 @@ def test_a_result_has_all_that_makes_it_again() -> None:
         assert sources.files_of(entry.sources)
         assert {need for needs, _ in views.VIEWS.values() for need in needs} <= set(ENTRIES)
         is_printed = entry.read in (small_games, jax_rows) or isinstance(entry.read, partial)
-        assert all(("{out}" in entry.command(key)) != is_printed for key in entry.commands)
+        keeps = entry.read is paired  # its command keeps what it has played, too
+        assert all(("{out}" in entry.command(key)) == (keeps or not is_printed) for key in entry.commands)
 
 
 def test_every_figure_of_the_past_stands_on_a_page() -> None:
@@ -294,6 +310,13 @@ PRINTED_VALUES: dict[str, object] = {
         "pgx bridge_bidding": {"theirs": 2.5e6, "ours": 18.1e6, "ratio": 7.24, "by": "batch"},
     },
     "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
+    "choices": {"search": {"regret": [0.0176, 0.0073], "2-9": 0.0, "10-19": 0.014}},
+    "champion-adapt": {
+        "reference": {
+            name: {"points": [1.664, 0.051], "more": [-0.024, 0.038]}
+            for name in ("champion", "champion:adapt=1")
+        }
+    },
     "small-games-league": {
         game: {"greedy": [0.494, 0.006], "heuristic": [0.577, 0.006]} for game in ("mini", "small")
     },
@@ -326,6 +349,10 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| three `greedy` | 1.63 ± 0.02 | 28.5 ± 0.7 % | 1.63 ± 0.02 |" in texts["make-train"]
     assert texts["peers"].splitlines()[2].endswith("| 7,200 | `tienlen_v1.raw_env()` | 324,000 | 45 × |")
     assert texts["openspiel-cfr"].splitlines()[2] == "| leduc | 936 | 5.1 ms | 5.4 µs |"
+    assert texts["choices"].splitlines()[2] == "| `search` | 0.018 ± 0.007 | 0.000 | 0.014 |"
+    assert texts["champion-adapt"].splitlines()[2] == (
+        "| three `reference` | – | 1.664 ± 0.051 | 1.664 ± 0.051 | −0.024 ± 0.038 |"
+    )
     assert "47.0 % (47.0 to 47.0); the player explains 47.0 %" in texts["notebook-deals"]
     assert "+0.377 ± 47.000 points; the 2♥ alone +0.38 ± 47.00" in texts["notebook-deals"]
     assert texts["small-games-league"].splitlines()[2].startswith("| `heuristic` | 0.577 ± 0.006 |")

@@ -167,6 +167,30 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
     return found
 
 
+PAIRED_LINE: Final = (
+    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
+)
+
+
+def paired(outputs: Mapping[str, Path]) -> Values:
+    """Of ``research.paired_match``: by the key of the command and the agent, ``"points"`` and ``"more"``.
+
+    The latter is the difference to the first agent of the command on the same deals. Both are
+    ``[mean, half width of the 95 % interval]``.
+    """
+    found: Values = {}
+    for key, folder in outputs.items():
+        text = (folder / PRINTED).read_text(encoding="utf-8")
+        found[key] = {
+            hit["agent"]: {
+                "points": [float(hit["points"]), float(hit["half"])],
+                "more": [float(hit["more"]), float(hit["more_half"])],
+            }
+            for hit in re.finditer(PAIRED_LINE, text)
+        }
+    return found
+
+
 def printed(*patterns: str) -> Callable[[Mapping[str, Path]], Values]:
     """Reads `numbers_in_print`."""
     return partial(numbers_in_print, patterns)
@@ -208,7 +232,7 @@ DATA_ROUNDS: Final = 200_000
 JAX_LINE: Final = r"(?P<name>.+): (?P<million>[\d.]+) M decisions/s; .*; ratio (?P<ratio>[\d.]+)"
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion"
+    " champion:worlds=0 champion champion:adapt=1"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -220,6 +244,7 @@ PAYING: Final = ("south", "south_winner", "south_count", "north", "bga")
 ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
+PAIRED: Final = "--deals {deals} --seed {seed} --out {out}/rounds.jsonl"
 
 
 SMALL_LEAGUE: Final = "heuristic champion:worlds=0 greedy_long greedy random"
@@ -527,6 +552,31 @@ ENTRIES: Final = {
             seed=7,
             deals=500,
         ),
+        FigureEntry(
+            "choices",
+            {"": f"research.choices search champion champion:adapt=1 --seed {{seed}} {TO_FILE}"},
+            rows,
+            (*ALL_AGENTS, "research/choices.py", "research/hands.py"),
+            12,
+            seed=21,
+        ),
+        FigureEntry(
+            "champion-adapt",
+            {
+                key: f"research.paired_match {PAIRED} {words}"
+                for key, words in {
+                    "4": "--opponent heuristic search champion champion:adapt=1",
+                    "3": "--opponent heuristic --players 3 search champion champion:adapt=1",
+                    "2": "--opponent heuristic --players 2 search champion champion:adapt=1",
+                    "reference": "--opponent reference champion champion:adapt=1",
+                }.items()
+            },
+            paired,
+            (*ALL_AGENTS, "research/paired_match.py"),
+            60,
+            seed=58_000_001,
+            deals=1000,
+        ),
         *(_strength("tienlen", players, minutes) for players, minutes in ((4, 25), (3, 15), (2, 8))),
         *(_strength("thirteens", players, 3) for players in (7, 6, 5, 4, 3)),
     )
@@ -537,15 +587,7 @@ HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m research.ship"),
     "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
-    "champion-adapt": Historical(
-        "9e8abc3",
-        "python -m research.paired_match --deals 200 --opponent reference champion champion:adapt=1",
-    ),
-    "champion-known": Historical(
-        "b8b6a96",
-        "python -m research.paired_match --module research.variants --deals 500 --opponent heuristic search"
-        " champion adaptive adaptive:known_worlds=2,looks=0,known_effort=3",
-    ),
+    "soft-teacher": Historical("b8b6a96", "python -m research.soft_teacher --teacher-coef 2"),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),

@@ -247,6 +247,36 @@ def peers() -> str:
 LIBRARIES: Final = {"pettingzoo": "PettingZoo", "rlcard": "RLCard", "openspiel": "OpenSpiel", "pgx": "Pgx"}
 
 
+ADAPT_TABLES: Final = {
+    "4": "three `heuristic`",
+    "3": "two `heuristic`",
+    "2": "one `heuristic`",
+    "reference": "three `reference`",
+}
+ADAPT_AGENTS: Final = ("search", "champion", "champion:adapt=1")
+
+
+def champion_adapt() -> str:
+    """Agents alone against equal others, on the same deals."""
+    head = ["against", *(f"`{name}`" for name in ADAPT_AGENTS), "the last less the first of the row"]
+    lines = []
+    for key, found in values_of("champion-adapt").items():
+        points = [interval(found[name]["points"], 3) if name in found else "–" for name in ADAPT_AGENTS]
+        more = interval(found[ADAPT_AGENTS[-1]]["more"], 3).replace("-", "−")
+        lines.append([ADAPT_TABLES[key], *points, more])
+    return table(head, lines)
+
+
+def choices() -> str:
+    """What agents give away at a table of rule-based players, by the number of unseen cards."""
+    lines = []
+    for name, found in values_of("choices").items():
+        parts = [f"{found[key]:.3f}" for key in found if key != "regret"]
+        lines.append([f"`{name}`", interval(found["regret"], 3), *parts])
+    head = [f"{key} unseen cards" for key in next(iter(values_of("choices").values())) if key != "regret"]
+    return table(["agent", "regret", *head], lines)
+
+
 def openspiel_cfr() -> str:
     """An iteration of CFR+."""
     lines = []
@@ -436,6 +466,8 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "learning": (("learning",), learning),
     "exact-speed": (("exact-speed",), exact_speed),
     "peers": (("peers",), peers),
+    "choices": (("choices",), choices),
+    "champion-adapt": (("champion-adapt",), champion_adapt),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
     "small-games-league": (("small-games-league",), small_games_league),
     "jax-speed": (("jax-speed",), jax_speed),
