@@ -166,7 +166,7 @@ def test_the_leaderboard_on_the_site(number: int, browser: Any, tmp_path: Path) 
             page.locator(".md-search-result__item").first.wait_for(state="attached")
             page.evaluate(TOUCH)
             assert page.evaluate(ATTRIBUTES) == []
-            ours = re.compile(re.escape(address) + r"(assets/.*|search/.*|sort\.js|favicon\.ico)?")
+            ours = re.compile(re.escape(address) + r"(assets/.*|search/.*|(sort|focus)\.js|favicon\.ico)?")
             assert [url for url in asked if not ours.fullmatch(url)] == []
             page.context.close()
 
