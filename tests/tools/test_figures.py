@@ -356,9 +356,7 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "47.0 % (47.0 to 47.0); the player explains 47.0 %" in texts["notebook-deals"]
     assert "+0.377 ± 47.000 points; the 2♥ alone +0.38 ± 47.00" in texts["notebook-deals"]
     assert texts["small-games-league"].splitlines()[2].startswith("| `heuristic` | 0.577 ± 0.006 |")
-    assert texts["first-install"] == (
-        "75 seconds of processor time, 25 of them for an environment of 1,200 MB"
-    )
+    assert texts["first-install"] == ("75 seconds of processor time, 25 of them for a `.venv` of 1,200 MB")
     assert texts["small"].splitlines()[2].endswith("| -0.40 ± 0.12 | – | -0.40 ± 0.12 | -0.40 ± 0.12 | – |")
     assert texts["exact-speed"].splitlines()[2] == "| `mini` | 12,210 | 10 s | 57 ms | 0.3 ms |"
     assert texts["tutorial-points"] == "1.626 ± 0.016"

@@ -36,9 +36,9 @@ class Adaptation(NamedTuple):
 
     The others are strangers if the rule-based agent cannot explain so many of their plays in the best of some
     worlds. (It leaves 3 of 18 to 23 plays unexplained in 13 % of the positions where they do, in 78 % where
-    they play as `reference`: `python -m research.strangers heuristic reference`.) Where they are none, hands
-    come from the chain alone and the rule-based agent plays the rollouts, which are then as the others play:
-    the prior counts less, and the search goes on until its result is clear.
+    they play as `reference`.) Where they are none, hands come from the chain alone and the rule-based agent
+    plays the rollouts, which are then as the others play: the prior counts less, and the search goes on until
+    its result is clear.
 
     Attributes:
         strange: the number of plays.

@@ -22,7 +22,6 @@ from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import lowest_index, popcount
-from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.hidden import MAX_TRIES, deal_agrees
@@ -217,17 +216,15 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
-                workspace.stream, decision.row, chain, burn_in, log_factor(options), options.large_swaps,
-                line, replay, memory.beliefs,
-            )  # fmt: skip
+                workspace.stream, decision.row, chain, burn_in, options, line, replay, memory.beliefs
+            )
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
-            workspace.stream, decision.row, chain, num_steps, log_factor(options), options.large_swaps, line,
-            replay, memory.beliefs,
-        )  # fmt: skip
+            workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs
+        )
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
@@ -270,18 +267,13 @@ def next_world(
         deviations = 0
         for location in range(NUM_LOCATIONS):
             deviations += worlds.num_deviations(line, replay, location, world[location], MAX_EVENTS)
-        log_weight += deviations * log_factor(options)
+        log_weight += deviations * worlds.log_factor(options)
     return log_weight
 
 
 def deviations(memory: TienlenMemory) -> int:
     """See `SearchSetup.deviations`."""
     return int(memory.chain.num_deviations[: R.UNDEALT].sum()) if memory.numbers[NUM_EVENTS] else -1
-
-
-def log_factor(options: Options) -> float:
-    """The logarithm of what a deviation does to the probability of a world; below 0."""
-    return min(log(1 - options.inference), -1e-9)
 
 
 def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:

@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple
 
 from tienlen_agents.rule_based.heuristic.playout import is_choice
 from tienlen_agents.rule_based.rollout import Rollout
+from tienlen_agents.search.interface import Options
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
 from tienlen_env.games.common.arrays import IntArray, Row, Spec
@@ -298,6 +299,11 @@ def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: i
     return count
 
 
+def log_factor(options: Options) -> float:
+    """The logarithm of what a deviation does to the probability of a world; below 0."""
+    return min(log(1 - options.inference), -1e-9)
+
+
 @noinline
 def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, proposal: Row) -> tuple[int, int]:
     """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
@@ -344,8 +350,7 @@ def mcmc_steps(
     row: Row,
     chain: Chain,
     num_steps: int,
-    log_factor: float,
-    large_swaps: int,
+    options: Options,
     line: Rollout,
     replay: Replay,
     beliefs: Beliefs,
@@ -357,18 +362,17 @@ def mcmc_steps(
         row: the state; of the other hands only the numbers of cards are read.
         chain: its state.
         num_steps: proposals to make.
-        log_factor: ``log(1 - inference)``, below 0.
-        large_swaps: see `propose_swap`.
+        options: of the search.
         line: see `num_deviations`.
         replay: the round so far.
         beliefs: card weights, if there are any.
     """
     current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
-    unseen = 0
+    of_deviation, unseen = log_factor(options), 0
     for location in range(NUM_LOCATIONS):
         unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
-        one, two = propose_swap(stream, unseen, large_swaps, current, proposal)
+        one, two = propose_swap(stream, unseen, options.large_swaps, current, proposal)
         if one < 0:
             return
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
@@ -376,7 +380,7 @@ def mcmc_steps(
         log_draw = log(draw)
         if beliefs.sizes[IS_SET] != 0:
             log_draw -= log_ratio(beliefs, one, two, current, proposal)
-        more = log_draw / log_factor
+        more = log_draw / of_deviation
         limit = deviations[one] + deviations[two] + (int(more) if more >= 0 else -int(-more) - 1)
         if limit < 0:
             continue
