@@ -587,7 +587,7 @@ HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m research.ship"),
     "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
-    "soft-teacher": Historical("b8b6a96", "python -m research.soft_teacher --teacher-coef 2"),
+    "soft-teacher": Historical("7172b01", "python -m research.soft_teacher --teacher-coef 2"),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),

@@ -80,7 +80,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
 
 
 def all_commands() -> dict[str, Command | Group]:
-    """`COMMANDS`, and those of installed packages, which cannot take a name of these; no empty group."""
+    """`COMMANDS`, and the commands of installed packages with other names; no empty group."""
     from tienlen_train.commands import help_of, installed
 
     found: dict[str, Command | Group] = {

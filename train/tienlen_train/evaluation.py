@@ -101,7 +101,7 @@ def _baseline(rules: AnyRules) -> Agent:
 
 
 def command_to_play(policy: Path, rules: AnyRules) -> str:
-    """The command with which a person plays against a policy's file; empty if it is not installed."""
+    """The command to play against the policy of a file; empty if `tienlen play` is not installed."""
     if "play" not in installed():
         return ""
     name = f"policy:{tienlen_agents.quoted(str(policy))}"

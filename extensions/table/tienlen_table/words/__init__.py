@@ -57,8 +57,8 @@ class TableWords(GameWords):
         result_column: first of the columns with the results in a record; -1 for the score.
         find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
             cards, -1 for none; None: each legal action is tried.
-        can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
-            cards of the action, whose own are `cards`; without words of its own: of these.
+        can_extend: ``(actions, action, cards, selected)``: whether more cards can make the action of
+            the selected ones; `cards` are those that the action takes by itself. By default: `is_part`.
         reason: ``(row, spec, actions, action, cards)``, compiled likewise: the number in `reasons` of why
             they are refused, action -1 for cards that `find_action` does not know; None: not known.
         reasons: texts, each with its clause; what stands in braces is filled in.

@@ -16,7 +16,7 @@ import {
 import { cardsOf, isCards, PERSON, playsOf, type TableView } from "./model.ts";
 import { endedRound, isChop } from "./shown.ts";
 
-/** The name of a seat; `you`: whose "You" it is, null for nobody's. */
+/** The name of a seat; the seat `you` is called "You", no seat if `you` is null. */
 export function nameOf(seat: number, { seats, seat: own }: TableView, you = own): string {
   if (seat === you) return t("you");
   const info = seats[seat]!;
