@@ -100,8 +100,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"measuring: {row.name}", style="dim")
         try:
             figure = row.measure(config)
-        except (RuntimeError, DeviceError) as error:
-            table.add_row(*_show(row, None, f"failed: {error}"), style="bold")
+        except Exception as error:  # of a compiler or a driver, too: the other rows are not lost
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            table.add_row(*_show(row, None, f"failed: {why}"), style="bold")
             results[row.name] = {"failed": str(error), "unit": row.unit, "goal": row.goal}
             continue
         table.add_row(*_show(row, figure, ""))

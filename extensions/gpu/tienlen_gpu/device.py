@@ -67,6 +67,7 @@ def kernel_of(body: Body) -> Kernel:
         for item in range(thread, num_items, num_threads):
             body(item, thread, args)
 
+    strided.__name__ = body.__name__  # which is said while it is compiled
     return Kernel(strided)
 
 

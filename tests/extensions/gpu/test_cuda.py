@@ -183,6 +183,119 @@ def test_every_kernel_compiles(preset: str) -> None:
     compiled(preset, KERNELS)
 
 
+RECURSION = """
+from numba import types
+from tienlen_env.games.common.hints import noinline
+from tienlen_gpu.cuda import kernel
+
+@noinline
+def product(out, n):
+    if n < 2:
+        return 1
+    return n * product(out, n - 1)
+
+@kernel
+def fill(b, out):
+    out[b] = product(out, b)
+
+text = fill.ptx(types.Array(types.int64, 1, "C"))
+print(text.count("call.uni") > 0)
+"""
+
+
+@needs_cuda_compiler
+def test_a_function_that_calls_itself_compiles_where_the_processor_compiled_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "recursion.py"  # a digest reads its source
+    program.write_text(RECURSION)
+    assert run(str(program), simulated=False, timeout=120).split() == ["True"]
+
+
+# What the bodies of learning and of the agents get, with their types; the processor plays.
+BODIES = """
+import pickle, sys
+import numba, numpy as np
+from numba import types
+from tienlen_gpu.machine import HostMachine, mapped
+from tienlen_gpu.rollout import DeviceActor
+from tienlen_train.dmc import DMCConfig, DMCTrainer
+from tienlen_train.ppo import PPOConfig, PPOTrainer
+
+class Recorder(HostMachine):
+    def __init__(self):
+        super().__init__()
+        self.num_slots = 4
+        self.seen = {}
+
+    def launch(self, body, num_items, args):
+        self.seen.setdefault(body, mapped(args, lambda tensor: tensor.numpy()))
+        super().launch(body, num_items, args)
+
+def type_of(value, name=""):
+    if isinstance(value, np.ndarray):
+        is_c = value.flags.c_contiguous and not (value.ndim == 2 and name == "rows")
+        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C" if is_c else "F")
+    if isinstance(value, tuple):
+        return types.NamedTuple([type_of(*pair) for pair in zip(value, value._fields)], type(value))
+    return numba.typeof(value)
+
+machine = Recorder()
+settings = dict(num_games=16, batch_size=64, shards=1, device="cpu", baseline_share=0.5, state_width=16, action_width=8)
+for trainer in (
+    PPOTrainer(PPOConfig(critic="playout", **settings), actor=DeviceActor(machine)),
+    DMCTrainer(DMCConfig(returns="counterfactual", **settings), actor=DeviceActor(machine)),
+):
+    trainer.iterate()
+    trainer.iterate()
+found = {}
+for body, args in machine.seen.items():
+    if "<locals>" not in body.__qualname__:
+        found[body.__module__, body.__name__] = type_of(args)
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(found, file)
+"""
+COMPILE_BODIES = """
+import importlib, pickle, sys
+from numba import types
+from tienlen_gpu.device import kernel_of
+with open(sys.argv[1], "rb") as file:
+    found = pickle.load(file)
+for (module, name), arguments in found.items():
+    text = kernel_of(getattr(importlib.import_module(module), name)).ptx(types.int64, types.int64, arguments)
+    assert ".entry" in text
+    print(name)
+"""
+
+
+@needs_cuda_compiler
+@pytest.mark.nightly
+def test_the_bodies_of_learning_compile_where_the_processor_compiled_nothing(tmp_path: Path) -> None:
+    """Numba types a call of the device in another way once the processor's loops are registered."""
+    pytest.importorskip("torch")
+    run("-c", BODIES, str(tmp_path / "types"), simulated=False)
+    names = run("-c", COMPILE_BODIES, str(tmp_path / "types"), simulated=False).split()
+    assert {"read_item", "hidden_item", "draw_item"} <= set(names), names
+
+
+@needs_cuda_compiler
+def test_few_games_give_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's message begins with a colour where it has some."""
+    import warnings
+
+    from tienlen_gpu.cuda import Kernel
+
+    class Compiled:
+        def __getitem__(self, configuration: object) -> str:
+            warnings.warn("\x1b[1mGrid size 8 will likely result in GPU under-utilization", stacklevel=1)
+            return "launcher"
+
+    monkeypatch.setattr(sys.modules["tienlen_gpu.cuda.kernel"], "stream_of", lambda stream: stream)
+    found = Kernel(lambda b: None)
+    found._compiled = Compiled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found._launcher(1000, 0) == "launcher"
+
+
 # ---------------------------------------------------------------- on a device
 
 

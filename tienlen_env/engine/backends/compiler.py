@@ -94,11 +94,8 @@ def register(function: Any) -> None:
     """Let compiled code call a plain function and every plain function that it reaches."""
     for reached in reachable(function):
         is_plain = isinstance(reached, FunctionType) and not is_foreign(reached)
-        if is_plain and reached not in overloads.REGISTERED:
+        if is_plain and reached not in overloads.REGISTERED and not register_recursive(reached):
             overloads.REGISTERED.add(reached)
-            if _calls_itself(reached):
-                _register_recursive(reached)
-                continue
             options = PART | ({} if private is None else {"forceinline": not is_noinline(reached)})
             register_part(reached, "cpu", **options)
 
@@ -125,13 +122,22 @@ def _calls_itself(function: FunctionType) -> bool:
     return any(function.__globals__.get(name) is function for name in loads)
 
 
-def _register_recursive(function: FunctionType) -> None:
-    """`_register` for a function that calls itself, which Numba types for dispatchers only."""
-    names = dict(function.__globals__)
-    body = FunctionType(function.__code__, names, function.__name__)
-    names[function.__name__] = compiled = numba.njit(body, nogil=True, **overloads.NO_RUNTIME)
+def register_recursive(function: FunctionType) -> bool:
+    """Let compiled code of every target call a function that calls itself, which Numba types for dispatchers only.
 
-    def overload_of(*args: Any) -> Callable[..., Any]:
-        return lambda *args: compiled(*args)
+    Returns:
+        Whether it calls itself; if not, nothing was done.
+    """
+    if not _calls_itself(function):
+        return False
+    if function not in overloads.REGISTERED:
+        overloads.REGISTERED.add(function)
+        names = dict(function.__globals__)
+        body = FunctionType(function.__code__, names, function.__name__)
+        names[function.__name__] = compiled = numba.njit(body, nogil=True, **overloads.NO_RUNTIME)
 
-    overload(function, jit_options=overloads.INLINE, strict=False)(overload_of)
+        def overload_of(*args: Any) -> Callable[..., Any]:
+            return lambda *args: compiled(*args)
+
+        overload(function, jit_options=overloads.INLINE, strict=False)(overload_of)
+    return True

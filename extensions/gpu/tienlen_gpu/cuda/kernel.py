@@ -7,9 +7,10 @@ digest of all that code.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
@@ -72,6 +73,7 @@ class Kernel:
                 run(b, *arguments)
 
         self._entry = entry
+        self._name = body.__name__
         self._compiled: Any = None
         self._launchers: dict[tuple[int, int], Any] = {}
 
@@ -93,7 +95,7 @@ class Kernel:
             self._compiled = cuda.jit(self._entry)
             if not is_simulated():
                 _register(self._entry)
-                _add_cache(self._compiled, self._entry)
+                _add_cache(self._compiled, self._entry, self._name)
         given = tuple(_argument(value, i) for i, value in enumerate(arguments))
         self._launcher(count, check_stream(stream))(count, given)
 
@@ -108,8 +110,8 @@ class Kernel:
             if len(self._launchers) >= MAX_LAUNCHERS:
                 self._launchers.clear()
             with warnings.catch_warnings():
-                # Few games do not fill a device; Numba warns of that.
-                warnings.filterwarnings("ignore", message="Grid size")
+                # Few games do not fill a device; Numba warns of that, in colours.
+                warnings.filterwarnings("ignore", message=".*Grid size")
                 self._launchers[key] = self._compiled[blocks, THREADS_PER_BLOCK, stream_of(stream)]
         return self._launchers[key]
 
@@ -169,6 +171,8 @@ def _register(entry: Callable[..., None]) -> None:
         is_plain = isinstance(function, FunctionType) and not sources.is_foreign(function)
         if is_plain and function not in known and function not in _REGISTERED:
             _REGISTERED.add(function)
+            if compiler.register_recursive(function):
+                continue
             if is_noinline(function):
                 _register_noinline(function)
             else:
@@ -195,7 +199,7 @@ def _register_noinline(function: FunctionType) -> None:
     overload(function, jit_options=overloads.NO_RUNTIME, target="cuda")(overload_of)
 
 
-def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
+def _add_cache(compiled: Any, entry: Callable[..., None], name: str) -> None:
     """Cache on disk by the digest of all code; where no folder can be written, compile in every process."""
     try:
         from numba.cuda.dispatcher import CUDACache
@@ -211,10 +215,12 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
             return sig, codegen.magic_tuple(), sources.digest_of(entry), launch
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            try:
-                return super().load_overload(sig, target_context)
-            except (OSError, *DAMAGED):
-                return None
+            found = None
+            with suppress(OSError, *DAMAGED):
+                found = super().load_overload(sig, target_context)
+            if found is None:
+                print(f"Compiling {name} for the device ...", file=sys.stderr)
+            return found
 
         def save_overload(self, sig: Any, data: Any) -> None:
             try:
