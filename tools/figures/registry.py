@@ -588,6 +588,7 @@ HISTORICAL: Final = {
     "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
     "soft-teacher": Historical("7172b01", "python -m research.soft_teacher --teacher-coef 2"),
+    "gpu-engine": Historical("2a735ca", "make bench-gpu"),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
     "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
     "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
