@@ -18,7 +18,7 @@ from tienlen_gpu.machine import TorchMachine, mapped
 
 THREADS_PER_PROCESSOR: Final = 256  # threads of each multiprocessor that work at the same time
 SIMULATED_SLOTS: Final = 4
-STACK_BYTES: Final = 8192  # of a thread: a split of 13 ranks calls itself as often, with 312 bytes each time
+STACK_BYTES: Final = 8192  # of a thread: a split of 13 ranks calls itself as often, with 408 bytes each time
 _STACK_SIZE: Final = 0  # CU_LIMIT_STACK_SIZE of cuda.h
 
 

@@ -277,6 +277,21 @@ def test_the_bodies_of_learning_compile_where_the_processor_compiled_nothing(tmp
 
 
 @needs_cuda_compiler
+def test_a_compiler_that_cannot_load_is_an_error_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba import cuda
+
+    from tienlen_gpu.cuda import arrays
+
+    def refuse(name: str) -> None:
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr(cuda, "is_available", lambda: True)
+    monkeypatch.setattr(arrays.importlib, "import_module", refuse)
+    with pytest.raises(DeviceError, match=r"NumPy .*row_stack.*pip install 'numpy<2.5'"):
+        arrays.require_device()
+
+
+@needs_cuda_compiler
 def test_few_games_give_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba's message begins with a colour where it has some."""
     import warnings

@@ -7,8 +7,10 @@ the host's: NumPy arrays and torch's tensors on the CPU take the place of arrays
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +50,13 @@ def require_device() -> None:
             f"backend='cuda' needs an NVIDIA GPU and its driver: {reason}. Without one, "
             "NUMBA_ENABLE_CUDASIM=1 in the environment runs the same code in plain Python, slowly"
         )
+    try:
+        importlib.import_module("numba.cuda.cudaimpl")  # what the compiler loads when it first compiles
+    except (ImportError, AttributeError) as error:  # numba-cuda 0.30 with NumPy 2.5
+        raise DeviceError(
+            f"backend='cuda': numba-cuda {version('numba-cuda')} does not work with NumPy {np.__version__} "
+            f"({error}): pip install 'numpy<2.5', or a later numba-cuda"
+        ) from None
 
 
 @lru_cache(maxsize=64)
