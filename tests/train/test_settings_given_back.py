@@ -100,6 +100,7 @@ def test_settings_are_given_back(call: str, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["mine.py", "--own"])
     torch.optim.Adam([torch.zeros(1, requires_grad=True)])  # imports sympy, which sets filters and variables
+    threads = torch.get_num_threads()
     torch.set_num_threads(3)
     torch.manual_seed(5)
     before = settings()
@@ -107,5 +108,5 @@ def test_settings_are_given_back(call: str, tmp_path: Path, monkeypatch: pytest.
         CALLS[call]()
         after = settings()
     finally:
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
     assert after == before

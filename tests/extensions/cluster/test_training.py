@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from tests.extensions.cluster.clusters import (
     SMALL_RUN,
@@ -158,4 +157,3 @@ def test_more_shards_are_another_curve_of_the_same_kind(tmp_path, alone):
     policy = out / "policy.safetensors"
     assert policy.stat().st_size > 0
     assert all(np.isfinite(value) for line in curve(out) for value in line.values())
-    assert torch.get_num_threads() == 1

@@ -239,7 +239,8 @@ def type_of(value, name=""):
     return numba.typeof(value)
 
 machine = Recorder()
-settings = dict(num_games=16, batch_size=64, shards=1, device="cpu", baseline_share=0.5, state_width=16, action_width=8)
+sizes = dict(num_games=16, batch_size=64, shards=1, state_width=16, action_width=8)
+settings = dict(device="cpu", baseline_share=0.5, **sizes)
 for trainer in (
     PPOTrainer(PPOConfig(critic="playout", **settings), actor=DeviceActor(machine)),
     DMCTrainer(DMCConfig(returns="counterfactual", **settings), actor=DeviceActor(machine)),

@@ -123,7 +123,9 @@ def _calls_itself(function: FunctionType) -> bool:
 
 
 def register_recursive(function: FunctionType) -> bool:
-    """Let compiled code of every target call a function that calls itself, which Numba types for dispatchers only.
+    """Let compiled code of every target call a function that calls itself.
+
+    Numba finds the types of such a function in a dispatcher only.
 
     Returns:
         Whether it calls itself; if not, nothing was done.
