@@ -99,6 +99,7 @@ export class LocalHost implements Host {
   private async open(): Promise<void> {
     const { rules, seats } = this.config;
     const library = await openLibrary();
+    openAgents(); // a worker takes a frame to start: not while cards fly
     const [game, machine] = await Promise.all([library.loadRules(rules), Machine.load()]);
     this.game = game;
     this.machine = machine;
