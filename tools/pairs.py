@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     for name in here.names:
         if name in there.names and options.only in name:
-            found = sorted(ratios(here, there, name, options.pairs, options.seconds))
+            found = list(ratios(here, there, name, options.pairs, options.seconds))
             low, _, high = statistics.quantiles(found, n=4)
             print(f"{name:32} {statistics.median(found):5.3f}  quartiles {low:4.2f} {high:4.2f}", flush=True)
     here.close()

@@ -1,4 +1,4 @@
-"""The command that compares the speed of two checkouts: who is compared with whom, and what is refused."""
+"""`tools.pairs` compares the rows that two checkouts have, and refuses a folder that is no checkout."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.extensions.cluster.clusters import (
     SMALL_RUN,
@@ -152,7 +153,9 @@ def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
 
 
 def test_more_shards_are_another_curve_of_the_same_kind(tmp_path, alone):
+    threads = torch.get_num_threads()
     out = alone(shards=3)
+    assert torch.get_num_threads() == threads
     assert curve(out) != curve(alone(staleness=0))
     policy = out / "policy.safetensors"
     assert policy.stat().st_size > 0
