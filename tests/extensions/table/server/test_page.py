@@ -2121,6 +2121,25 @@ RUN_AXE = """axe.run(document, {resultTypes: ['violations'],
     ...[...document.querySelectorAll(':is(p, span, div, b, i, small, li)[aria-label]:not([role])')].map(
         (element) => ['a name that is not read', element.outerHTML.slice(0, 200)])])"""
 
+# Words that break within, and buttons of the table of more than two lines: a narrow window shows them.
+SQUEEZED = """() => {
+    const found = [];
+    for (const element of document.querySelectorAll('.who b, button, label, legend, th, h1, h2')) {
+        const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        while (element.checkVisibility() && texts.nextNode())
+            for (const { index, 0: word } of texts.currentNode.data.matchAll(/[^\\s/–-]+/g)) {
+                const range = document.createRange();
+                range.setStart(texts.currentNode, index);
+                range.setEnd(texts.currentNode, index + word.length);
+                const tops = [...range.getClientRects()].map(({ top }) => top); // fonts: some pixels
+                if (Math.max(...tops) - Math.min(...tops) > 9) found.push(['a word that breaks', word]);
+            }
+    }
+    for (const button of document.querySelectorAll('.controls button'))
+        if (button.clientHeight > 70) found.push(['a high button', button.textContent]);
+    return found;
+}"""
+
 
 def all_screens(page: Page, host: str, stack: ExitStack) -> dict[str, Callable[[], None]]:
     """Every screen of the page by its name; `make_table_pictures` draws the same ones."""
@@ -2132,14 +2151,14 @@ def all_screens(page: Page, host: str, stack: ExitStack) -> dict[str, Callable[[
 
 
 def faults(page: Page, looks: Sequence[str]) -> list[Any]:
-    """What axe finds on the screen that is shown, and where the page is wider than its window."""
+    """What axe finds on the screen that is shown, what is squeezed, and where the page is too wide."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: list[Any] = []
     for look in looks:
         width, height, media = LOOKS[look]
         page.emulate_media(**{"forced_colors": "none", "reduced_motion": "reduce", **media})
         page.set_viewport_size({"width": width, "height": height})
-        found += [(look, *one) for one in page.evaluate(RUN_AXE)]
+        found += [(look, *one) for script in (RUN_AXE, SQUEEZED) for one in page.evaluate(script)]
         found += [(look, "too wide", sideways(page))] if sideways(page) > 0 else []
     return found
 
