@@ -155,7 +155,12 @@ bench: $(STAMP) $(NATIVE)
 bench-gpu: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_gpu.bench $(ARGS)
 
-figures: $(STAMP) $(NATIVE)
+# Some rows are those of other libraries; examples and peers have environments of their own.
+$(VENV)/.figures: $(STAMP)
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[openspiel,data,jax]'
+	@touch $@
+
+figures: $(VENV)/.figures $(NATIVE)
 	$(PY) -m tools.figures $(ARGS)
 
 # Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.

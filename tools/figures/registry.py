@@ -400,22 +400,24 @@ ENTRIES: Final = {
         FigureEntry(
             "jax-learning",
             {
-                "with_jax": "examples.with_jax --decisions 6000000 --deals {deals}",
-                "with_mctx": "examples.with_mctx --decisions 160000 --deals {deals}",
+                "with_jax": "examples.run jax --decisions 6000000 --deals {deals}",
+                "with_mctx": "examples.run mctx --decisions 160000 --deals {deals}",
             },
             printed(r"points (?P<points>\S+) ± (?P<half_width>[\d.]+); parity is (?P<parity>[\d.]+)"),
             (
                 *BASELINES,
                 "extensions/bridges/tienlen_bridges/jax.py",
                 "examples/with_jax.py",
+                "examples/requirements/jax.txt",
                 "examples/with_mctx.py",
+                "examples/requirements/mctx.txt",
             ),
             6,
             deals=1000,
         ),
         FigureEntry(
             "pufferlib-speed",
-            {"": "examples.with_pufferlib"},
+            {"": "examples.run pufferlib"},
             printed(
                 r"native (?P<native>[\d,]+), emulated (?P<emulated>[\d,]+); ratio of pairs (?P<ratio>[\d,]+)"
             ),
@@ -424,6 +426,7 @@ ENTRIES: Final = {
                 *ENVIRONMENTS,
                 "extensions/bridges/tienlen_bridges/pufferlib.py",
                 "examples/with_pufferlib.py",
+                "examples/requirements/pufferlib.txt",
             ),
             1,
             is_speed=True,
@@ -597,4 +600,5 @@ HISTORICAL: Final = {
     "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other"),
     "regret": Historical("2c535af", "tienlen regret champion champion:worlds=0 reference heuristic"),
     "curves": Historical("2c535af", "tienlen bench curves"),
+    "native-tests": Historical("487bb6d", "make test"),
 }

@@ -20,7 +20,7 @@ _SILENT: Final = ("ctx", "kind", "type_comment", "type_ignores", "type_params") 
 
 
 def files_of(paths: Iterable[str]) -> list[Path]:
-    """The files that are meant by files and folders of the repository.
+    """The files that are meant by files and folders of the repository: of a folder those of `KINDS`.
 
     Raises:
         FileNotFoundError: one of them does not exist.
@@ -30,8 +30,10 @@ def files_of(paths: Iterable[str]) -> list[Path]:
         path = ROOT / name
         if not path.exists():
             raise FileNotFoundError(f"{name}: a source of a figure that does not exist")
-        inside = path.rglob("*") if path.is_dir() else [path]
-        found.update(one for one in inside if one.suffix in KINDS and "built" not in one.parts)
+        if path.is_dir():
+            found.update(one for one in path.rglob("*") if one.suffix in KINDS and "built" not in one.parts)
+        else:
+            found.add(path)
     return sorted(found)
 
 

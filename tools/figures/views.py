@@ -57,7 +57,6 @@ AGENTS: Final = {  # by the row of track A
     "greedy": "plays the lowest legal card",
     "greedy_long": "the same, leads the most cards",
     "heuristic": "fewest plays for its hand, weighs control",
-    "endgame": "the same, solves endgames of two",
     "search": "evaluates actions in sampled deals",
     "ismcts": "one search tree over sampled deals",
     "reference": "a network of self-play alone",
@@ -80,6 +79,10 @@ def agents() -> str:
         cells = [f"`{name}`", words, rated, *points, significant(times[name]["mean"])]
         found.append((rating["mean"], cells))
     ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
+    # A whole track would take it hours: its points are those of the champion's page.
+    points = interval(values_of("champion-adapt")["4"]["search"]["points"])
+    words = "as `search:worlds=8`, in more deals"
+    ranked.append(["`search`", words, "–", points, "–", significant(times["search"]["mean"])])
     return table(
         ["agent", "what it is", "rating", "v. `heuristic`", "v. `reference`", "ms a decision"], ranked
     )
@@ -223,6 +226,60 @@ def exact_speed() -> str:
     )
 
 
+STARTS: Final = {  # row: what one waits for
+    "import tienlen_env": "`import tienlen_env`",
+    "first step of gymnasium.make": "the first step of `gymnasium.make`",
+    "first step of tienlen_v1.env()": "the first step of `tienlen_v1.env()`",
+    "first step of a Batch": "the first step of a `Batch`",
+    "match heuristic greedy, 50 deals": "the end of `tienlen match heuristic greedy --deals 50`",
+    "champion v. heuristic, 5 deals": "the end of `tienlen match champion heuristic --deals 5`",
+    "play to the first hand": "the first hand of `tienlen play`",
+}
+
+
+def startup() -> str:
+    """Seconds from a new process to a first step, match or hand, and its memory."""
+    found = values_of("startup")
+    lines = []
+    for row, words in STARTS.items():
+        times = (f"{found[row][time]:.2f} s" for time in ("first", "again"))
+        lines.append([words, *times, f"{found[row]['memory']:.0f} MB"])
+    return table(["until", "first", "again", "memory"], lines)
+
+
+def startup_packages() -> str:
+    """The packages that come with this one, and nothing, each imported in a process of its own."""
+    found = {row: one for row, one in values_of("startup").items() if row not in STARTS}
+    slowest = sorted(found.items(), key=lambda pair: (-round(pair[1]["first"], 2), pair[0]))
+    lines = [
+        [f"`{row}`", f"{one['first']:.2f} s", f"{one['memory']:.0f} MB"]
+        for row, one in ((row.removeprefix("import "), one) for row, one in slowest)
+    ]
+    return table(["package", "until it is imported", "memory"], lines)
+
+
+def machine_code() -> str:
+    """How many times as fast the machine code is as Numba's: the batches of each game in one row."""
+    found = {row: one["ratio"] for row, one in values_of("machine-code").items()}
+    batches = {
+        row.removeprefix("Batch "): found.pop(row)
+        for row in list(found)
+        if row.startswith("Batch ") and "," not in row
+    }
+    lines = []
+    for game in ("Tiến lên", "Thirteens"):
+        of_game = {
+            rules: ratio
+            for rules, ratio in batches.items()
+            if rules.startswith("thirteens") == (game == "Thirteens")
+        }
+        low, high = min(of_game, key=of_game.__getitem__), max(of_game, key=of_game.__getitem__)
+        ratios = f"{of_game[low]:.2f} (`{low}`) to {of_game[high]:.2f} (`{high}`)"
+        lines.append([f"`Batch`, {len(of_game)} presets of {game}", ratios])
+    lines += [[f"`{row}`", f"{ratio:.2f}"] for row, ratio in found.items()]
+    return table(["row", "native / Numba"], lines)
+
+
 # ---------------------------------------------------------------- beside others
 
 
@@ -322,7 +379,7 @@ def jax_learning() -> str:
         time = f"{found['processor_seconds'] / 60:.1f} minutes"
         points = interval((found["points"], found["half_width"]), 3)
         lines.append([f"`python -m {entry.command(key)}`", time, points, f"{found['parity']:g}"])
-    return table(["command", "processor time", "points", "parity"], lines)
+    return table(["command", "processor time, with the installation", "points", "parity"], lines)
 
 
 def pufferlib_speed() -> str:
@@ -456,7 +513,7 @@ def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: in
 
 README_PATHS: Final = list(SPEED)[:3]
 VIEWS: Final[Mapping[str, FigureView]] = {
-    "agents": (("decision-times",), agents),
+    "agents": (("decision-times", "champion-adapt"), agents),
     "speed-short": (("speed",), partial(speed, README_PATHS)),
     "speed": (("speed",), partial(speed, list(SPEED))),
     "baselines": (("baselines",), baselines),
@@ -465,6 +522,9 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "make-train": (("make-train",), make_train),
     "learning": (("learning",), learning),
     "exact-speed": (("exact-speed",), exact_speed),
+    "startup": (("startup",), startup),
+    "startup-packages": (("startup",), startup_packages),
+    "machine-code": (("machine-code",), machine_code),
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
     "champion-adapt": (("champion-adapt",), champion_adapt),
