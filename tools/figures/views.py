@@ -80,9 +80,9 @@ def agents() -> str:
         found.append((rating["mean"], cells))
     ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
     # A whole track would take it hours: its points are those of the champion's page.
-    points = interval(values_of("champion-adapt")["4"]["search"]["points"])
-    words = "as `search:worlds=8`, in more deals"
-    ranked.append(["`search`", words, "–", points, "–", significant(times["search"]["mean"])])
+    of_search = interval(values_of("champion-adapt")["4"]["search"]["points"])
+    what = "as `search:worlds=8`, in more deals"
+    ranked.append(["`search`", what, "–", of_search, "–", significant(times["search"]["mean"])])
     return table(
         ["agent", "what it is", "rating", "v. `heuristic`", "v. `reference`", "ms a decision"], ranked
     )

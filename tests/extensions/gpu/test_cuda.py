@@ -46,7 +46,7 @@ def run(*arguments: str, simulated: bool = True, timeout: float = 900) -> str:
 EVERY_DAY = ("cardgames", "north", "thirteens")
 
 
-@pytest.mark.parametrize("num_rounds", [8, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("num_rounds", [4, pytest.param(200, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "preset", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_DAY)) for name in MANY]
 )
