@@ -55,7 +55,7 @@ ROWS: Final = {
         Peer("openspiel", "dou_dizhu"),
         Peer("openspiel", "hearts"),
         Peer("pgx", "sparrow_mahjong", "batch"),
-        Peer("pgx", "bridge_bidding", "batch"),
+        Peer("pgx", "leduc_holdem", "batch"),
     )
 }
 

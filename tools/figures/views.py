@@ -553,6 +553,13 @@ VIEWS: Final[Mapping[str, FigureView]] = {
 }
 
 
+def processors(view: str) -> str:
+    """The line below a table of times or rates: where they were measured; nothing below other tables."""
+    speeds = [name for name in VIEWS[view][0] if ENTRIES[name].is_speed]
+    found = sorted({result["processor"] for name in speeds if (result := result_of(name)) is not None})
+    return f"\nMeasured on: {', '.join(found)}.\n" if found else ""
+
+
 def pages() -> Iterator[Path]:
     """README and the pages of the site that are written by hand."""
     yield ROOT / "README.md"
