@@ -356,8 +356,6 @@ def small_games_league() -> str:
 JAX_ROWS: Final = {
     "jax, ffi": "`tienlen_bridges.jax`",
     "jax, pure_callback": "the same through Python (`pure_callback`)",
-    "pgx kuhn_poker": "Pgx's `kuhn_poker` (3 cards, 2 actions)",
-    "pgx leduc_holdem": "Pgx's `leduc_holdem` (6 cards, 3 actions)",
 }
 
 

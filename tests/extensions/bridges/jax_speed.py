@@ -1,6 +1,6 @@
-"""Decisions a second of the environment for JAX inside `scan`, beside `Batch.step` and Pgx's card games.
+"""Decisions a second of the environment for JAX inside `scan`, beside `Batch.step` and named games of Pgx.
 
-    taskset -c 0 python tests/extensions/bridges/jax_speed.py --games 4096
+    taskset -c 0 python -m tests.extensions.bridges.jax_speed --pgx leduc_holdem
 
 One core: XLA gets one thread. Each row has observations, masks and random actions; it is timed in turns with
 `Batch.step`, in processor time, and the ratio is the median of those of the turns.
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--rules", default="cardgames")
     parser.add_argument("--games", type=int, default=4096)
     parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--pgx", nargs="*", default=["kuhn_poker", "leduc_holdem"])
+    parser.add_argument("--pgx", nargs="*", default=[], help="games of Pgx, where it is installed")
     options = parser.parse_args()
     rules, num_games = options.rules, options.games
     rows = {
