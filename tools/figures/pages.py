@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tools.figures import views
 from tools.figures.registry import HISTORICAL
 from tools.figures.results import NotMeasuredError
 from tools.figures.sources import ROOT
-from tools.figures.views import VIEWS, historical_sentence, pages
+from tools.figures.views import VIEWS, historical_sentence, pages, processors
 
 EXCEPTIONS: Final = Path(__file__).with_name("exceptions.toml")
 MARK: Final = re.compile(r"<!-- (figure|historical): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
@@ -76,7 +75,7 @@ def filled(text: str, page: str) -> str:
                 new = VIEWS[name][1]()
             except NotMeasuredError:
                 return mark[0]
-            new = f"\n{new}\n{views.processors(name)}" if "\n" in new else new
+            new = f"\n{new}\n{processors(name)}" if "\n" in new else new
         return f"<!-- {kind}: {name} -->{new}<!-- end -->"
 
     return MARK.sub(fill, text)

@@ -79,9 +79,9 @@ def agents() -> str:
         cells = [f"`{name}`", words, rated, *points, significant(times[name]["mean"])]
         found.append((rating["mean"], cells))
     ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
-    # A whole track would take it hours: its points are those of the champion's page.
+    # A whole track takes `search` hours, so its points are those of the champion's page.
     of_search = interval(values_of("champion-adapt")["4"]["search"]["points"])
-    what = "as `search:worlds=8`, in more deals"
+    what = "as `worlds=8`, more deals; not on track A"
     ranked.append(["`search`", what, "–", of_search, "–", significant(times["search"]["mean"])])
     return table(
         ["agent", "what it is", "rating", "v. `heuristic`", "v. `reference`", "ms a decision"], ranked
@@ -252,8 +252,8 @@ def startup_packages() -> str:
     found = {row: one for row, one in values_of("startup").items() if row not in STARTS}
     slowest = sorted(found.items(), key=lambda pair: (-round(pair[1]["first"], 2), pair[0]))
     lines = [
-        [f"`{row}`", f"{one['first']:.2f} s", f"{one['memory']:.0f} MB"]
-        for row, one in ((row.removeprefix("import "), one) for row, one in slowest)
+        [f"`{row.removeprefix('import ')}`", f"{one['first']:.2f} s", f"{one['memory']:.0f} MB"]
+        for row, one in slowest
     ]
     return table(["package", "until it is imported", "memory"], lines)
 
@@ -295,7 +295,7 @@ def peers() -> str:
                 rate(row["theirs"]),
                 ours,
                 rate(row["ours"]),
-                f"{row['ratio']:.2g} ×",
+                f"{significant(row['ratio'])} ×",
             ]
         )
     return table(["library and game", "decisions/s", "beside", "decisions/s", "ratio"], lines)
