@@ -12,19 +12,30 @@ from pathlib import Path
 import pytest
 
 from research import peer_loops
-from tools.figures import __main__ as program, pages, results, sources, views
+from tools.figures import __main__ as program, exact_views, pages, results, sources, views
+from tools.figures.readers import (
+    jax_rows,
+    learning_curves,
+    lines_of,
+    matches,
+    nash_convs,
+    paired,
+    printed,
+    small_games,
+    solvers,
+    suite_costs,
+)
 from tools.figures.registry import (
     ALONE,
+    COVERAGE_LINE,
     DEALT,
     ENTRIES,
     HISTORICAL,
     NOTEBOOK_LINES,
+    SEARCHES,
+    SOLVED_TO,
+    STRANGERS_LINE,
     FigureEntry,
-    jax_rows,
-    matches,
-    paired,
-    printed,
-    small_games,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +62,11 @@ def test_what_is_not_converted_yet_becomes_less() -> None:
         ("| path | steps/s |\n|---|---|\n| a | 324,000 |\n| b | – |", ["324,000"]),
         ("```text\n35 games/s\n```", ["35 games/s"]),
         ("**± .006** in all", ["± .006"]),
+        ("252 s, 9 seconds, 20 minutes, 1.2 MB", ["252 s", "9 seconds", "20 minutes", "1.2 MB"]),
+        ("750 episodes a second in 3.5 % of all", ["750 episodes a second", "3.5 %"]),
+        ("NashConv is .0254, less 0.0001; 1.2677", [".0254", "0.0001"]),
+        ("95 % intervals, a 95 % confidence interval; parity is 1.5 points and 25 %", []),
+        ("3s 4h beats 3s, 5 of 9 s4 and .25", []),
         ("500 deals × 4, a deck of 3 × 4, `--ms 10 ms`, 2 msgs", []),
         ("```sh\nsleep # 5 ms\n```", []),
         ("<!-- historical: curves -->about ± 0.05<!-- end -->", []),
@@ -115,6 +131,50 @@ def test_paired_agents_are_read(tmp_path: Path) -> None:
             "champion:adapt=1": {"points": [1.921, 0.035], "more": [-0.012, 0.037]},
         }
     }
+
+
+def test_lines_are_read_by_their_keys(tmp_path: Path) -> None:
+    lines = (
+        f"{'points, 20 deals':80}95.8%  x 1.10",
+        f"{'searched loss, south, 32 deals (3 of 50 positions exact)':80}96.1%  x 1.21",
+        "7 s",
+    )
+    (tmp_path / "stdout.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    read = lines_of(COVERAGE_LINE)
+    assert read({"": tmp_path}) == {
+        "": {
+            "points, 20 deals": {"held": 95.8, "width": 1.1},
+            "searched loss, south, 32 deals": {"held": 96.1, "width": 1.21},
+        }
+    }
+    with pytest.raises(ValueError, match="no line is"):
+        lines_of(STRANGERS_LINE)({"": tmp_path})
+
+
+def test_what_small_games_say_is_read(tmp_path: Path) -> None:
+    """NashConv of agents, of solvers and at the end of learning."""
+    report = {"results": [{"agent": "random", "nash_conv": 0.123456789, "gains": [0, 0]}]}
+    (tmp_path / "out.json").write_text(json.dumps(report))
+    assert nash_convs({"mini": tmp_path}) == {"mini": {"random": 0.123457}}
+    points = [{"iteration": 10, "nash_conv": 0.5}, {"iteration": 20, "nash_conv": 0.00025}]
+    (tmp_path / "nash_conv.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+    assert solvers({"cfr+": tmp_path}) == {"cfr+": {"iterations": 20, "nash_conv": 0.00025}}
+    (tmp_path / "mini").mkdir()
+    for seed, end in ((1, 0.01), (2, 0.04)):
+        run = {"rules": "mini", "algorithm": "ppo", "points": [[1, 2.0, 0.5], [9, 3.0, end]]}
+        (tmp_path / "mini" / f"ppo-{seed}.json").write_text(json.dumps(run))
+    found = learning_curves({"": tmp_path})["mini"]["ppo"]
+    assert found["seconds"] == 3.0
+    assert found["nash_conv"][0] == pytest.approx(0.02)
+    assert found["nash_conv"][1] < 0.02 < found["nash_conv"][2]
+
+
+def test_the_costs_of_the_suite_are_read(tmp_path: Path) -> None:
+    (tmp_path / "seconds.txt").write_text("61.23")
+    assert suite_costs({"check": tmp_path}) == {"check": {"seconds": 61.2, "bytes": 0}}
+    (tmp_path / "packet" / "records").mkdir(parents=True)
+    (tmp_path / "packet" / "records" / "01").write_bytes(b"12345")
+    assert suite_costs({"run": tmp_path}) == {"run": {"seconds": 61.2, "bytes": 5}}
 
 
 def test_the_rows_for_jax_are_read(tmp_path: Path) -> None:
@@ -346,6 +406,47 @@ PRINTED_VALUES: dict[str, object] = {
     "notebook-deals": {
         "": {name: 47.0 for line in NOTEBOOK_LINES for name in re.compile(line).groupindex} | DEALS
     },
+    "coverage": {
+        "statistics": {
+            title: {"held": 95.8, "width": 1.1} for *_, titles in views.COVERAGE for title in titles
+        }
+    },
+    "strangers": {"": {f"reference  {plays}": {"at_least_3": 0.38} for plays in views.STRANGE_BINS}},
+    "suite-costs": {
+        "run heuristic": {"seconds": 140.7, "bytes": 1_080_000},
+        "check": {"seconds": 41.0, "bytes": 0},
+    },
+    "minari-speed": {
+        "": {
+            "tienlen/south/random-v0": {"episodes": 74.0, "kilobytes": 30.0},
+            "tienlen/south/greedy-v0": {"episodes": 750.0, "kilobytes": 32.0},
+        }
+    },
+    "exact-agents": {rules: {"random": 1.26768, "heuristic": 0.05} for rules in SOLVED_TO},
+    "exact-solvers": {
+        key: {"iterations": 160, "nash_conv": 0.00009} for key in ENTRIES["exact-solvers"].commands
+    },
+    "exact-lookahead": {
+        key: {"random": 0.14602, "heuristic": 0.0} for key in ENTRIES["exact-lookahead"].commands
+    },
+    "exact-sampled": {
+        key: dict.fromkeys(SEARCHES.split(), 0.0134) for key in ENTRIES["exact-sampled"].commands
+    },
+    "soft-root": {
+        rules: {
+            f"rollouts {rollout} uniform {share} floor {floor} alpha 17": {"mode": 0.0571, "soft": 0.0695}
+            for rollout in ("heuristic", "prior")
+            for share, floor in (("0.0", "1e-05"), ("0.02", "0.0"))
+        }
+        for rules in ("small", "medium")
+    },
+    "nash-conv": {
+        "mini": {
+            "ppo": {"nash_conv": [0.00027, 0.0001, 0.0007], "seconds": 12.6},
+            "cfr+": {"nash_conv": [0.0016, 0.0016, 0.0016], "seconds": 3.0},
+            "dmc": {"nash_conv": [0.1834, 0.1269, 0.2649], "seconds": 9.0},
+        }
+    },
     "first-install": {
         "installation": {"processor_seconds": 25.0, "megabytes": 1_200},
         "first line of learning": {"processor_seconds": 50.0},
@@ -355,6 +456,7 @@ PRINTED_VALUES: dict[str, object] = {
 
 def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "values_of", small_values)
+    monkeypatch.setattr(exact_views, "values_of", small_values)
     monkeypatch.setattr(views, "BASELINE_TABLES", {"heuristic": "greedy_long greedy random"})
     texts = {name: show() for name, (_, show) in views.VIEWS.items() if name not in ("agents", "reproduce")}
     assert all(texts.values())
@@ -388,3 +490,25 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert texts["tutorial-points"] == "1.626 ± 0.016"
     assert texts["tutorial-first"] == "28.5 ± 0.7"
+    assert (
+        "| `--bootstrap` | percentiles of 2,000 resamples of the deals | 50 · 200 deals | 95.8 · 95.8 % |"
+        in (texts["coverage"])
+    )
+    assert texts["false-positives"] == "4.2 %"
+    assert texts["strangers"].splitlines()[2] == "| `reference` |" + " 0.38 |" * 6
+    assert texts["suite-costs"].splitlines()[2:] == [
+        "| `tienlen suite run heuristic --track A` | 141 s | 1.1 MB |",
+        "| `tienlen suite check` of the first packet | 41 s |  |",
+    ]
+    assert texts["minari-speed"] == "750 episodes a second, of 32 kB each; the collector made 74"
+    assert "3.75 MB | 19 s |" in texts["page-weights"]
+    assert "| `random` | 1.2677 |" in texts["exact-agents"]
+    assert "iterations to get there | < .0001, 160 |" in texts["exact-agents"]
+    assert "| `small` | `random` | 1.2677 | .1460 |" in texts["exact-lookahead"]
+    assert "| `random` | 1.2677 | .0134 | .0134 | 1.2677 | .0134 |" in texts["exact-sampled"]
+    assert "| the network | today's | .0571 | .0571 |" in texts["soft-root"]
+    assert texts["nash-conv"].splitlines()[2:] == [
+        "| `ppo` | .00027 (.00010 to .0007), 13 s |",
+        "| `cfr+` | .0016, 3 s |",
+        "| `dmc` | .1834 (.1269 to .2649), 9 s |",
+    ]

@@ -31,7 +31,8 @@ from typing import Any, Final
 
 from tienlen_agents.files import write_atomic
 from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
-from tools.figures.registry import ENTRIES, PRINTED, SECONDS, FigureEntry
+from tools.figures.readers import PRINTED, SECONDS
+from tools.figures.registry import ENTRIES, FigureEntry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
 from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages

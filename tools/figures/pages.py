@@ -24,12 +24,21 @@ _SENTENCE: Final = re.compile(r"\A\s*\*Historical: [^\n]*\n")
 _CODE: Final = re.compile(
     r"^```(?:python|sh|toml|json|bash|py|yaml|record|cards).*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL
 )
-# A number with ±, × (a product of two sizes is none: 3 × 4), a rate, or a time in ms.
+# A number with ±, × (a product of two sizes is none: 3 × 4), a rate, a time, a size, a share, or one below 1
+# with three digits or more.
 _NUMBER: Final = re.compile(
     r"±\s*\**\.?\d[\d.,]*"
     r"|\.?\d[\d.,]* ×(?! ?[\d.])"
     r"|\.?\d[\d.,]*(?: (?:thousand|million|billion|k|M))? ?[A-Za-z]*/s\b"
+    r"|\.?\d[\d.,]*(?: (?:thousand|million|billion))?(?: \w+)? a second\b"
     r"|\.?\d[\d.,]* ?ms\b"
+    r"|\.?\d[\d.,]* (?:s|seconds|minutes|hours|[kMG]i?B)\b"
+    r"|\.?\d[\d.,]* %"
+    r"|(?<![\w.,])0?\.\d{3,}"
+)
+# The level of an interval, and what equal players have: no measurement.
+_LEVEL: Final = re.compile(
+    r"\b95 %\s+(?:confidence\s+)?intervals?|(?:parity|equal players)[^;|\n]{0,40}?25 %"
 )
 _UNIT: Final = re.compile(r"±|/s\b|(?<!\w)ms\b")  # in the head of a column
 _DIGIT: Final = re.compile(r"\d")
@@ -102,6 +111,7 @@ def measured(page: str, text: str) -> Iterator[Found]:
         return re.sub(r"[^\n]", " ", found[0])
 
     text = MARK.sub(lambda mark: blank(mark) if has_result(mark[1], mark[2]) else mark[0], text)
+    text = _LEVEL.sub(blank, text)
     units: list[bool] = []  # of the columns of the table that a line is in
     for number, line in enumerate(_CODE.sub(blank, text).splitlines(), 1):
         cells = line.strip().strip("|").split("|") if line.lstrip().startswith("|") else []

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-DIGITS: Final = 6  # of a stored value
-PRINTED: Final = "stdout.txt"  # what a command printed, in its folder
-SECONDS: Final = "seconds.txt"  # of processor time that it took, all runs together
-
-Values = dict[str, Any]
+from tools.figures.readers import (
+    DATA_ROUNDS,
+    Values,
+    data_rates,
+    jax_rows,
+    learning_curves,
+    lines_of,
+    matches,
+    nash_convs,
+    paired,
+    printed,
+    rows,
+    small_games,
+    solvers,
+    standings,
+    suite_costs,
+    trainings,
+)
 
 
 class FigureEntry(NamedTuple):
@@ -76,160 +86,8 @@ TRAINING: Final = (*BASELINES, f"{AGENTS}/networks", "train/tienlen_train")
 BENCHMARKS: Final = ("train/tienlen_train/benchmarks.py", "extensions/bench/tienlen_bench")
 ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
-# ---------------------------------------------------------------- how outputs are read
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, DIGITS) if isinstance(value, float) else value
-
-
-def _figure(value: Mapping[str, float]) -> list[float]:
-    """The mean of an interval of ``arena.json``, and its half width."""
-    return [_rounded(value["mean"]), _rounded((value["high"] - value["low"]) / 2)]
-
-
-def matches(outputs: Mapping[str, Path]) -> Values:
-    """Of ``arena.json``: by the key of the command, the table's title and the agent, every figure it has.
-
-    A figure is ``[mean, half width of the 95 % interval]``.
-    """
-    found: Values = {}
-    for key, folder in outputs.items():
-        report = json.loads((folder / "arena.json").read_text(encoding="utf-8"))
-        for table in report["tables"]:
-            for agent in table["agents"]:
-                figures = {
-                    name: _figure(value)
-                    for name, value in agent.items()
-                    if isinstance(value, dict) and value.get("high") is not None
-                }
-                found.setdefault(key, {}).setdefault(table["title"], {})[agent["name"]] = figures
-    return found
-
-
-def trainings(outputs: Mapping[str, Path]) -> Values:
-    """`matches`, and the minutes of processor time of each command, ``"minutes"``."""
-    found = matches(outputs)
-    for key, folder in outputs.items():
-        found[key]["minutes"] = round(seconds_of(folder) / 60, 1)
-    return found
-
-
-def rows(outputs: Mapping[str, Path]) -> Values:
-    """The rows of ``out.json``, a file of `tienlen_train.benchmarks.write_result`."""
-    (folder,) = outputs.values()
-    found: Values = json.loads((folder / "out.json").read_text(encoding="utf-8"))["rows"]
-    return found
-
-
-def small_games(outputs: Mapping[str, Path]) -> Values:
-    """Of ``tienlen exact bench``: information sets, and milliseconds of each step, by the command's key."""
-    found: Values = {}
-    for key, folder in outputs.items():
-        title, *lines = (folder / PRINTED).read_text(encoding="utf-8").splitlines()
-        (size,) = re.findall(r"([\d,]+) information sets", title)
-        times = (line.removesuffix(" ms").rsplit(": ", 1) for line in lines)
-        steps = {step: float(time.replace(",", "")) for step, time in times}
-        found[key] = {"information_sets": int(size.replace(",", "")), **steps}
-    return found
-
-
-def standings(outputs: Mapping[str, Path]) -> Values:
-    """Of ``arena.json`` of a league: the points of each agent, by the key of the command."""
-    found: Values = {}
-    for key, folder in outputs.items():
-        (league,) = json.loads((folder / "arena.json").read_text(encoding="utf-8"))["leagues"]
-        found[key] = {agent["name"]: _figure(agent["points"]) for agent in league["standings"]}
-    return found
-
-
-def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Values:
-    """The numbers that commands print, by the key of the command and the name of the pattern's group.
-
-    Beside them stands the processor time of each command.
-
-    Args:
-        patterns: regular expressions; the last place where one is found counts.
-        outputs: the folders of the commands' outputs.
-
-    Raises:
-        ValueError: no command printed a pattern.
-    """
-    found: Values = {}
-    for key, folder in outputs.items():
-        text = (folder / PRINTED).read_text(encoding="utf-8")
-        found[key] = {"processor_seconds": seconds_of(folder)}
-        for hit in (hit for pattern in patterns for hit in re.finditer(pattern, text)):
-            found[key] |= {name: float(number.replace(",", "")) for name, number in hit.groupdict().items()}
-    for pattern in patterns:
-        if not any(re.compile(pattern).groupindex.keys() <= numbers.keys() for numbers in found.values()):
-            raise ValueError(f"no command printed {pattern!r}")
-    return found
-
-
-PAIRED_LINE: Final = (
-    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
-)
-
-
-def paired(outputs: Mapping[str, Path]) -> Values:
-    """Of ``research.paired_match``: by the key of the command and the agent, ``"points"`` and ``"more"``.
-
-    The latter is the difference to the first agent of the command on the same deals. Both are
-    ``[mean, half width of the 95 % interval]``.
-    """
-    found: Values = {}
-    for key, folder in outputs.items():
-        text = (folder / PRINTED).read_text(encoding="utf-8")
-        found[key] = {
-            hit["agent"]: {
-                "points": [float(hit["points"]), float(hit["half"])],
-                "more": [float(hit["more"]), float(hit["more_half"])],
-            }
-            for hit in re.finditer(PAIRED_LINE, text)
-        }
-    return found
-
-
-def printed(*patterns: str) -> Callable[[Mapping[str, Path]], Values]:
-    """Reads `numbers_in_print`."""
-    return partial(numbers_in_print, patterns)
-
-
-def seconds_of(folder: Path) -> float:
-    """The processor time of the command with this folder."""
-    return round(float((folder / SECONDS).read_text(encoding="utf-8")), 1)
-
-
-def jax_rows(outputs: Mapping[str, Path]) -> Values:
-    """Of ``jax_speed.py``: million decisions a second and the ratio to `Batch.step`, by the row's name."""
-    (folder,) = outputs.values()
-    found: Values = {}
-    for line in (folder / PRINTED).read_text(encoding="utf-8").splitlines():
-        if hit := re.fullmatch(JAX_LINE, line.strip()):
-            found[hit["name"]] = {"million": float(hit["million"]), "ratio": float(hit["ratio"])}
-    return found
-
-
-def data_rates(outputs: Mapping[str, Path]) -> Values:
-    """Of ``tienlen data``: rounds a second of processor time, bytes a decision, by the agents' names."""
-    from pyarrow import dataset
-
-    found: Values = {}
-    for key, folder in outputs.items():
-        decisions = folder / "data" / "decisions"
-        size = sum(path.stat().st_size for path in decisions.rglob("*.parquet"))
-        found[key] = {
-            "rounds_per_second": round(DATA_ROUNDS / seconds_of(folder), 1),
-            "bytes_per_decision": round(size / dataset.dataset(decisions).count_rows(), 2),
-        }
-    return found
-
-
 # ---------------------------------------------------------------- the entries
 
-DATA_ROUNDS: Final = 200_000
-JAX_LINE: Final = r"(?P<name>.+): (?P<million>[\d.]+) M decisions/s; .*; ratio (?P<ratio>[\d.]+)"
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
     " champion:worlds=0 champion champion:adapt=1"
@@ -270,6 +128,34 @@ SMALL_GAMES: Final = {  # by their name on the page
     "`medium`": "--rules medium",
     "7 ranks × 2 suits, 4 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 7s 7c 8s 8c 2s 2c' --cards-each 4",
 }
+
+NETWORK_DRAWN: Final = "policy:agents/tienlen_agents/networks/weights/tienlen-general-v4.safetensors,sample=1"
+EXACT_AGENTS: Final = f"random greedy greedy_long heuristic champion:worlds=0 {NETWORK_DRAWN}"
+LOOKING: Final = "heuristic champion:worlds=0 greedy random"
+TRUSTS: Final = ("0", ".5", ".95", ".99", "1")
+SEARCHES: Final = (
+    "champion:worlds=32 champion:worlds=128 ismcts:worlds=32 ismcts:worlds=128 search:worlds=32"
+    f" search:worlds=128 random {NETWORK_DRAWN}"
+)
+EXACT: Final = "extensions/exact/tienlen_exact"
+SOLVED_TO: Final = {"mini": "0.0001", "small": "0.0001", "medium": "0.001", "large": "0.0001"}
+COVERAGE_LINE: Final = (
+    r"(?P<key>[^(]+?)(?: \(\d+ of \d+ positions exact\))? +(?P<held>[\d.]+)%  x (?P<width>[\d.]+)"
+)
+SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
+STRANGERS_LINE: Final = (
+    r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): [\d.]+ (?P<at_least_3>[\d.]+) [\d.]+"
+)
+MINARI_LINE: Final = r"(?P<key>\S+): .*; (?P<episodes>\d+) episodes/s, (?P<kilobytes>\d+) kB each; .*"
+SUITE: Final = ("extensions/suite/tienlen_suite", *ALL_AGENTS)
+
+
+def _nash_conv(agents: str, rules: str, more: str = "") -> str:
+    return f"tienlen_exact nashconv {agents} --rules {rules} --quiet{more} {TO_FILE}"
+
+
+def _suite_run(agent: str) -> str:
+    return f"tienlen_suite run {agent} --track A --quiet --out {{out}}/packet"
 
 
 def _strength(game: str, players: int, minutes: float) -> FigureEntry:
@@ -580,6 +466,102 @@ ENTRIES: Final = {
             seed=58_000_001,
             deals=1000,
         ),
+        FigureEntry(
+            "coverage",
+            {
+                "statistics": "tests.agents.arena.test_coverage",
+                "searches": "tests.agents.arena.test_coverage searches 50",
+            },
+            lines_of(COVERAGE_LINE),
+            (*ALL_AGENTS, "tests/agents/arena/test_coverage.py"),
+            16,
+        ),
+        FigureEntry(
+            "strangers",
+            {"": "research.strangers heuristic reference champion:worlds=0 greedy_long --rounds 60"},
+            lines_of(STRANGERS_LINE),
+            (*ALL_AGENTS, "research/strangers.py"),
+            1,
+        ),
+        FigureEntry(
+            "exact-agents",
+            {rules: _nash_conv(EXACT_AGENTS, rules) for rules in SOLVED_TO},
+            nash_convs,
+            (*ALL_AGENTS, EXACT),
+            1,
+        ),
+        FigureEntry(
+            "exact-solvers",
+            {
+                f"{algorithm} {rules}": f"tienlen_exact solve --rules {rules} --algorithm {algorithm}"
+                f" --until {until} --every 10 --quiet --out {{out}}"
+                for algorithm in ("cfr+", "dcfr")
+                for rules, until in SOLVED_TO.items()
+            },
+            solvers,
+            (*ENGINE, EXACT),
+            2,
+        ),
+        FigureEntry(
+            "exact-lookahead",
+            {
+                f"{rules} {trust}": _nash_conv(LOOKING, rules, f" --lookahead {trust}")
+                for rules in ("small", "medium")
+                for trust in TRUSTS
+            },
+            nash_convs,
+            (*ALL_AGENTS, EXACT),
+            2,
+        ),
+        FigureEntry(
+            "exact-sampled",
+            {
+                f"{rules} {repeats}": _nash_conv(SEARCHES, rules, f" --repeats {repeats} --sampled")
+                for rules, repeats in (("mini", 4), ("mini", 16), ("small", 2))
+            },
+            nash_convs,
+            (*ALL_AGENTS, EXACT),
+            40,
+        ),
+        FigureEntry(
+            "soft-root",
+            {rules: f"research.soft_root {rules}" for rules in ("small", "medium")},
+            lines_of(SOFT_ROOT_LINE),
+            (*ALL_AGENTS, EXACT, "research/soft_root.py"),
+            1,
+        ),
+        FigureEntry(
+            "nash-conv",
+            {"": "tienlen_exact.nash_conv --workers 1 --out {out}"},
+            learning_curves,
+            (*TRAINING, EXACT),
+            40,
+            is_speed=True,  # the solvers have three seconds
+        ),
+        FigureEntry(
+            "suite-costs",
+            {
+                "run heuristic": _suite_run("heuristic"),
+                "run champion": _suite_run("champion"),
+                "run perl": _suite_run("'process:perl examples/bot.pl'"),
+                "run heuristic quick": _suite_run("heuristic") + " --quick",
+                "run champion quick": _suite_run("champion") + " --quick",
+                "check": "tienlen_suite check {out}/../run-heuristic/packet --seed 1 --quiet",
+                "replay": "tienlen_suite replay {out}/../run-heuristic/packet --seed 1 --quiet",
+            },
+            suite_costs,
+            SUITE,
+            14,
+            is_speed=True,
+        ),
+        FigureEntry(
+            "minari-speed",
+            {"": "examples.run minari"},
+            lines_of(MINARI_LINE),
+            (*ENGINE, "extensions/data/tienlen_data", "examples/with_minari.py"),
+            1,
+            is_speed=True,
+        ),
         *(_strength("tienlen", players, minutes) for players, minutes in ((4, 25), (3, 15), (2, 8))),
         *(_strength("thirteens", players, 3) for players in (7, 6, 5, 4, 3)),
     )
@@ -590,6 +572,11 @@ HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m research.ship"),
     "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
     "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
+    "champion-hands": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
+    "small-games": Historical("70fdf64", "python -m tienlen_exact solve --rules small --until 0.0001"),
+    "small-games-chosen": Historical("70fdf64", "python -m tienlen_exact solve --cards-each 4 --deck DECK"),
+    "budget-units": Historical("e8a8af0", "tienlen suite run champion --track A --quick"),
+    "wheel-sizes": Historical("ddde930", "make wheel"),
     "soft-teacher": Historical("7172b01", "python -m research.soft_teacher --teacher-coef 2"),
     "gpu-engine": Historical("2a735ca", "make bench-gpu"),
     "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),

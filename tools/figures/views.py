@@ -9,46 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from tools.figures import exact_views
 from tools.figures.registry import BASELINE_TABLES, ENTRIES, HISTORICAL, PAYING
 from tools.figures.results import cheapest_first, minutes_of, result_of, values_of
 from tools.figures.sources import ROOT
+from tools.figures.text import duration, interval, rate, significant, table
 
 LEADERBOARD: Final = ROOT / "leaderboard"
+WEIGHTS: Final = ROOT / "agents" / "tienlen_agents" / "networks" / "weights"
 LARGE: Final = 5  # a parity from here on is shown with one digit
-
-# ---------------------------------------------------------------- numbers as text
-
-
-def interval(value: Sequence[float], digits: int = 2, *, percent: bool = False) -> str:
-    """A mean and its half width, ``1.63 ± 0.02``."""
-    mean, half = (100 * one if percent else one for one in value)
-    return f"{mean:.{digits}f} ± {half:.{digits}f}"
-
-
-def significant(value: float, digits: int = 2) -> str:
-    """A number with so many digits that count: ``0.93``, ``12``, ``0.021``."""
-    text = f"{value:.{digits}g}"
-    return f"{float(text):,.0f}" if "e" in text else text
-
-
-def duration(milliseconds: float) -> str:
-    """A time with two digits that count: ``0.30 ms``, ``57 ms``, ``1.8 s``."""
-    return (
-        f"{significant(milliseconds)} ms" if milliseconds < 995 else f"{significant(milliseconds / 1000)} s"
-    )
-
-
-def rate(value: float) -> str:
-    """A rate with three digits: ``324,000``, ``18.1 million``."""
-    return f"{value / 1e6:.3g} million" if value >= 1e6 else f"{float(f'{value:.3g}'):,.0f}"
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown."""
-    return "\n".join(
-        [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(line)} |" for line in lines)]
-    )
-
 
 # ---------------------------------------------------------------- the agents of the README
 
@@ -463,6 +432,177 @@ def strength(name: str) -> str:
     return table(["preset", "parity", *(f"`{one}`" for one in names)], lines)
 
 
+# ---------------------------------------------------------------- checks and costs
+
+_SIZES: Final = ("20 deals", "200 deals")
+_RATES: Final = ("0.2%", "2.0%", "20.0%")
+_ADVANTAGES: Final = ("0", "0.1", "0.3")
+_SEARCHED: Final = ("cardgames", "south", "north", "thirteens")
+COVERAGE: Final = (  # a row: of what, how, against which truth; and the lines that the command prints
+    (
+        "points, units of `match`, `compare`, `league`, `bench`, training",
+        "Student's t over deals; all games of a deal are one observation",
+        "3,000 real deals; samples of 20 · 200",
+        [f"points, {size}" for size in _SIZES],
+    ),
+    ("units in `south`", "the same", "20 · 200 deals", [f"units (south), {size}" for size in _SIZES]),
+    (
+        "difference of two agents on the same deals",
+        "the same, of the differences",
+        "20 · 200 deals",
+        [f"paired difference of points, {size}" for size in _SIZES],
+    ),
+    (
+        "first places, places",
+        "the same, with two more events in the variance",
+        "20 · 200 deals",
+        [f"first places, {size}" for size in _SIZES],
+    ),
+    (
+        "first places of `random` against `heuristic`",
+        "the same",
+        "20 · 200 deals",
+        [f"first places of random against heuristic, {size}" for size in _SIZES],
+    ),
+    (
+        "blunders per 100 endgames: 0.2 · 2 · 20",
+        "a ratio of totals, with two more events",
+        "200 deals, 600 endgames",
+        [f"blunders, {share} of 600 endgames" for share in _RATES],
+    ),
+    (
+        "decisions above a regret, of 100: 0.2 · 2 · 20",
+        "as for places",
+        "1,000 decisions",
+        [f"share of 1,000 decisions, {share}" for share in _RATES],
+    ),
+    (
+        "`--bootstrap`",
+        "percentiles of 2,000 resamples of the deals",
+        "50 · 200 deals",
+        ["bootstrap, 50 deals", "bootstrap, 200 deals"],
+    ),
+    (
+        "`--stop-when-clear`, where the match ends",
+        "valid at all deals at once, so wider than one look needs",
+        "advantage of 0 · 0.1 · 0.3 deviations",
+        [f"early stopping, advantage {advantage} deviations" for advantage in _ADVANTAGES],
+    ),
+    (
+        "rating of a league",
+        "spread over 40 resamples of the deals, by Student's t",
+        "the mean rating of leagues of 12 deals",
+        ["ratings, 12 deals"],
+    ),
+    (
+        "loss of a play (and its regret): six plays that are equal · 0.1 apart",
+        "half of the series choose the best play, the other half judge it",
+        "16 series",
+        ["loss, equal plays", "loss, plays 0.1 apart"],
+    ),
+    (
+        "points of a play, `search` with 32 deals, in `cardgames` · `south` · `north` · `thirteens`",
+        "all deals, or 16 independent series",
+        "50 positions each, 12 seeds, against 20,000 deals",
+        [f"searched value, {preset}, 32 deals" for preset in _SEARCHED],
+    ),
+    (
+        "loss of a play, the same",
+        "as above",
+        "the same",
+        [f"searched loss, {preset}, 32 deals" for preset in _SEARCHED],
+    ),
+)
+
+
+def coverage() -> str:
+    """How often each interval holds the truth, and how wide it is."""
+    found = {title: cell for cells in values_of("coverage").values() for title, cell in cells.items()}
+    lines = []
+    for of, how, truth, titles in COVERAGE:
+        held = " · ".join(f"{found[title]['held']:g}" for title in titles)
+        width = " · ".join(f"{found[title]['width']:.2f}" for title in titles)
+        lines.append([of, how, truth, f"{held} %", width])
+    return table(["interval", "what it is", "truth", "holds it", "width"], lines)
+
+
+def false_positives() -> str:
+    """How often early stopping finds a difference where there is none."""
+    held = values_of("coverage")["statistics"]["early stopping, advantage 0 deviations"]["held"]
+    return f"{100 - held:.1f} %"
+
+
+STRANGE_BINS: Final = ("0-5", "6-11", "12-17", "18-23", "24-29", "30-35")
+
+
+def strangers() -> str:
+    """The share of positions where three plays stay unexplained, by the plays of the others so far."""
+    found: dict[str, dict[str, float]] = {}
+    for key, row in values_of("strangers")[""].items():
+        name, plays = key.rsplit(maxsplit=1)
+        found.setdefault(name, {})[plays] = row["at_least_3"]
+    lines = [[f"`{name}`", *(f"{row[plays]:.2f}" for plays in STRANGE_BINS)] for name, row in found.items()]
+    return table(["plays of the three others so far", *STRANGE_BINS], lines)
+
+
+SUITE_COSTS: Final = {
+    "run heuristic": "`tienlen suite run heuristic --track A`",
+    "run champion": "`tienlen suite run champion --track A`",
+    "run perl": '`tienlen suite run "process:perl examples/bot.pl" --track A`, with Perl\'s time',
+    "run heuristic quick": "`tienlen suite run heuristic --track A --quick`",
+    "run champion quick": "`tienlen suite run champion --track A --quick`",
+    "check": "`tienlen suite check` of the first packet",
+    "replay": "`tienlen suite replay` of it, with that check",
+}
+
+
+def suite_costs() -> str:
+    """Processor time of the suite's commands, and the sizes of packets."""
+    lines = []
+    for key, row in values_of("suite-costs").items():
+        size = f"{row['bytes'] / 1e6:.1f} MB" if row["bytes"] > 1e5 else ""
+        lines.append([SUITE_COSTS[key], f"{row['seconds']:.0f} s", size])
+    return table(["what", "time", "size of the packet"], lines)
+
+
+def minari_speed() -> str:
+    """How fast episodes for Minari are made, with and without its collector."""
+    found = values_of("minari-speed")[""]
+    ours, collector = (found[f"tienlen/south/{agent}-v0"] for agent in ("greedy", "random"))
+    return (
+        f"{rate(ours['episodes'])} episodes a second, of {ours['kilobytes']:.0f} kB each; the collector made"
+        f" {rate(collector['episodes'])}"
+    )
+
+
+LINE: Final = 1.6e6 / 8  # bytes a second
+CHAMPION_WEIGHTS: Final = "tienlen-general-v4"
+
+
+def page_weights() -> str:
+    """The sizes of the networks that the page loads, and how long a slow line takes."""
+    sizes = {path.stem: path.stat().st_size for path in WEIGHTS.glob("*.safetensors")}
+    champion = sizes[CHAMPION_WEIGHTS]
+    small = sorted(size for name, size in sizes.items() if "-small-" in name)
+
+    def both(write: Callable[[float], str], first: float, last: float) -> str:
+        return f"{write(first)} to {write(last)}"
+
+    return table(
+        ["at 1.6 Mbit/s", "size", "time"],
+        [
+            ["the champion's network", f"{champion / 1e6:.2f} MB", f"{champion / LINE:.0f} s"],
+            [
+                "the shipped networks of one preset (`champion:size=small`)",
+                both(lambda size: f"{size / 1e6:.2f}", small[0], small[-1]) + " MB",
+                both(lambda size: f"{size / LINE:.1f}", small[0], small[-1])
+                + " s, and the champion comes that much later",
+            ],
+            ["`heuristic`", "0: it is a part of the engine", "0"],
+        ],
+    )
+
+
 # ---------------------------------------------------------------- how to make them again
 
 
@@ -546,6 +686,17 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "tutorial-again": _of("tutorial", "match", "heuristic", "points", 3),
     "tutorial-again-first": _of("tutorial", "match", "heuristic", "first", 1),
     **{name: ((name,), partial(strength, name)) for name in ENTRIES if name.startswith("strength-")},
+    "coverage": (("coverage",), coverage),
+    "false-positives": (("coverage",), false_positives),
+    "strangers": (("strangers",), strangers),
+    "suite-costs": (("suite-costs",), suite_costs),
+    "minari-speed": (("minari-speed",), minari_speed),
+    "page-weights": ((), page_weights),
+    "exact-agents": (("exact-agents", "exact-solvers"), exact_views.agents),
+    "exact-lookahead": (("exact-lookahead", "exact-agents"), exact_views.lookahead),
+    "exact-sampled": (("exact-sampled", "exact-agents"), exact_views.sampled),
+    "soft-root": (("soft-root",), exact_views.soft_root),
+    "nash-conv": (("nash-conv",), exact_views.nash_conv),
     "reproduce": ((), reproduce),
     "historical": ((), historical),
 }
