@@ -54,7 +54,7 @@ def of_ours(rules: str) -> Start:
         tree = build(small_game(rules))
         solver = Solver(tree, "cfr+")
         solver.step()
-        return tree.num_slots, solver.step
+        return tree.size().information_sets, solver.step
 
     return start
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import math
 import os
@@ -24,13 +25,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tienlen_agents.files import write_atomic
-from tools.figures.pages import EXCEPTIONS, filled, problems, without_source
+from tools.figures.pages import filled, problems
 from tools.figures.readers import PRINTED, SECONDS
 from tools.figures.registry import ENTRIES, FigureEntry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
@@ -38,6 +38,7 @@ from tools.figures.sources import ROOT, digest_of
 from tools.figures.views import pages
 
 WORK: Final = ROOT / "build" / "figures"
+DONE: Final = "done"  # a file in the folder of a command that has ended; it is not run again
 UNITS: Final = {"s": 1 / 60, "m": 1.0, "h": 60.0}
 
 
@@ -63,9 +64,15 @@ def commit(paths: Sequence[str]) -> str:
         return ""
 
 
+def state_digest(entry: FigureEntry) -> str:
+    """16 hex digits of what an entry's values depend on: its sources and its commands."""
+    words = [digest_of(entry.sources), *map(str, sorted(entry.all_commands().items()))]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+
+
 def folder_of(entry: FigureEntry) -> Path:
-    """Where the outputs of an entry's commands are kept, of the sources as they are."""
-    return WORK / f"{entry.name}-{entry.seed}-{digest_of(entry.sources)}"
+    """Where the outputs of an entry's commands are kept, of the sources and the commands as they are."""
+    return WORK / f"{entry.name}-{state_digest(entry)}"
 
 
 def make(entry: FigureEntry) -> dict[str, Any]:
@@ -86,6 +93,8 @@ def make(entry: FigureEntry) -> dict[str, Any]:
         outputs[key].mkdir(parents=True, exist_ok=True)
         is_begun = (outputs[key] / "config.json").exists()
         command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
+        if (outputs[key] / DONE).exists():
+            continue
         print(f"$ python -m {command}", flush=True)
         own, used = outputs[key] / SECONDS, _seconds()
         earlier = float(own.read_text(encoding="utf-8")) if own.exists() else 0.0
@@ -101,6 +110,7 @@ def make(entry: FigureEntry) -> dict[str, Any]:
         finally:
             write_atomic(timing, json.dumps(before + _seconds() - start).encode())
             write_atomic(own, str(earlier + _seconds() - used).encode())
+        write_atomic(outputs[key] / DONE, b"")
     return {
         "commands": entry.all_commands(),
         "seed": entry.seed,
@@ -140,21 +150,13 @@ def compare(entry: FigureEntry, seed: int) -> str:
 
 
 def write_pages() -> None:
-    """Write what the results say into the pages, and lower the counts of what is not converted yet."""
+    """Write what the results say into the pages."""
     for path in pages():
         text = path.read_text(encoding="utf-8")
         new = filled(text, path.relative_to(ROOT).as_posix())
         if new != text:
             write_atomic(path, new.encode())
             print(f"wrote {path.relative_to(ROOT)}")
-    found, _ = without_source()
-    text = EXCEPTIONS.read_text(encoding="utf-8")
-    for page, count in tomllib.loads(text).get("not_yet_converted", {}).items():
-        left = len(found.get(page, []))
-        if left < count:
-            line = re.escape(f'"{page}" = {count}') + "\n"
-            text = re.sub(line, f'"{page}" = {left}\n' if left else "", text)
-    write_atomic(EXCEPTIONS, text.encode())
 
 
 def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[FigureEntry]:
@@ -164,9 +166,7 @@ def chosen(options: argparse.Namespace, made: dict[str, str]) -> list[FigureEntr
         if options.only and not any(entry.name.startswith(name) for name in options.only):
             continue
         if not options.again:
-            is_done = (
-                not state_of(entry) if options.stale else made.get(entry.name) == digest_of(entry.sources)
-            )
+            is_done = not state_of(entry) if options.stale else made.get(entry.name) == state_digest(entry)
             if is_done:
                 continue
         total += minutes_of(entry)
@@ -240,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 failed.append(f"{entry.name}: its command ended with {error.returncode}; nothing is lost")
                 print(failed[-1], file=sys.stderr, flush=True)
                 continue
-            made[entry.name] = digest_of(entry.sources)
+            made[entry.name] = state_digest(entry)
             write_atomic(log, json.dumps(made).encode())
             write_pages()
         if failed:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tools.figures.registry import HISTORICAL
 from tools.figures.results import NotMeasuredError
@@ -24,21 +24,23 @@ _SENTENCE: Final = re.compile(r"\A\s*\*Historical: [^\n]*\n")
 _CODE: Final = re.compile(
     r"^```(?:python|sh|toml|json|bash|py|yaml|record|cards).*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL
 )
-# A number with ±, × (a product of two sizes is none: 3 × 4), a rate, a time, a size, a share, or one below 1
-# with three digits or more.
+# A number with ±, × (a product of two sizes is none: 3 × 4), a rate, a time, a size, a share, a ratio in
+# words, an amount of points, or one below 10 with three decimals or more.
 _NUMBER: Final = re.compile(
-    r"±\s*\**\.?\d[\d.,]*"
-    r"|\.?\d[\d.,]* ×(?! ?[\d.])"
-    r"|\.?\d[\d.,]*(?: (?:thousand|million|billion|k|M))? ?[A-Za-z]*/s\b"
-    r"|\.?\d[\d.,]*(?: (?:thousand|million|billion))?(?: \w+)? a second\b"
-    r"|\.?\d[\d.,]* ?ms\b"
-    r"|\.?\d[\d.,]* (?:s|seconds|minutes|hours|[kMG]i?B)\b"
-    r"|\.?\d[\d.,]* %"
-    r"|(?<![\w.,])0?\.\d{3,}"
+    r"(?:±|\+/-|&plusmn;)\s*\**\.?\d[\d.,]*"
+    r"|\.?\d[\d.,]*\s?×(?! ?[\d.])"
+    r"|\.?\d[\d.,]*(?: (?:thousand|million|billion|k|M))? ?[A-Za-z]*/s(?:ec)?\b"
+    r"|\.?\d[\d.,]*(?: \w+){0,2} (?:a|per) sec(?:ond)?\b"
+    r"|\.?\d[\d.,]*\s?(?:ms|µs|min|milliseconds?|microseconds?|seconds?|minutes?|hours?|[kMG]i?B)\b"
+    r"|\.?\d[\d.,]*[ \u00a0](?:s|h)\b"
+    r"|\.?\d[\d.,]*\s?(?:%|percent\b)"
+    r"|\.?\d[\d.,]*(?:x\b|-fold\b| times (?:as|\w+er)\b| bytes a \w+)"
+    r"|\d*\.\d+ points\b"
+    r"|(?<![\w.,])\d?\.\d{3,}|\d[\d.]*e-\d+"
 )
 # The level of an interval, and what equal players have: no measurement.
 _LEVEL: Final = re.compile(
-    r"\b95 %\s+(?:confidence\s+)?intervals?|(?:parity|equal players)[^;|\n]{0,40}?25 %"
+    r"\b95 %\s+(?:confidence\s+)?intervals?|(?:parity|equal players)[^;|\n]{0,40}?25 %|parity 1\.5 points"
 )
 _UNIT: Final = re.compile(r"±|/s\b|(?<!\w)ms\b")  # in the head of a column
 _DIGIT: Final = re.compile(r"\d")
@@ -77,7 +79,7 @@ def filled(text: str, page: str) -> str:
                 raise ValueError(
                     f"README.md: {name} is historical, and the README has no figures of the past"
                 )
-            rest = _SENTENCE.sub("", old).strip("\n")
+            rest = historical_text(old)
             new = f"\n{historical_sentence(name)}\n\n{rest}\n"
         else:
             try:
@@ -88,6 +90,22 @@ def filled(text: str, page: str) -> str:
         return f"<!-- {kind}: {name} -->{new}<!-- end -->"
 
     return MARK.sub(fill, text)
+
+
+def historical_text(old: str) -> str:
+    """What stands between two historical markers, without the sentence that `filled` puts there."""
+    return _SENTENCE.sub("", old).strip("\n")
+
+
+def historical_digests() -> dict[str, list[str]]:
+    """16 hex digits for each text between historical markers of a name, in all pages."""
+    found: dict[str, list[str]] = {name: [] for name in HISTORICAL}
+    for path in pages():
+        for kind, name, old in MARK.findall(path.read_text(encoding="utf-8")):
+            if kind == "historical":
+                digest = hashlib.sha256(historical_text(old).encode()).hexdigest()[:16]
+                found.setdefault(name, []).append(digest)
+    return found
 
 
 def has_result(kind: str, name: str) -> bool:
@@ -127,14 +145,15 @@ def measured(page: str, text: str) -> Iterator[Found]:
             yield from (Found(page, number, hit) for hit in hits)
 
 
-def exceptions() -> dict[str, Any]:
-    """What ``exceptions.toml`` says."""
-    return tomllib.loads(EXCEPTIONS.read_text(encoding="utf-8"))
+def exceptions() -> list[dict[str, str]]:
+    """What ``exceptions.toml`` says: page, text and reason of each."""
+    found: list[dict[str, str]] = tomllib.loads(EXCEPTIONS.read_text(encoding="utf-8"))["exception"]
+    return found
 
 
 def without_source() -> tuple[dict[str, list[Found]], list[str]]:
     """Each page's measured numbers without a source or a reason, and what is wrong with the exceptions."""
-    listed = exceptions().get("exception", [])
+    listed = exceptions()
     wrong = [f"exceptions.toml: {one['page']}: no reason" for one in listed if not one.get("reason")]
     found: dict[str, list[Found]] = {}
     for path in pages():
@@ -153,19 +172,19 @@ def without_source() -> tuple[dict[str, list[Found]], list[str]]:
 def problems() -> list[str]:
     """All that is wrong with the pages, a line each."""
     found, lines = without_source()
-    allowed = Counter(exceptions().get("not_yet_converted", {}))
     for page, numbers in found.items():
-        if len(numbers) > allowed[page]:
-            places = "; ".join(f"line {one.line}: {one.text}" for one in numbers[:60])
-            lines.append(
-                f"{page}: {len(numbers)} numbers without a source (see CONTRIBUTING.md, Figures), "
-                f"{allowed[page]} are allowed: {places}"
-            )
-    for page, count in allowed.items():
-        if (left := len(found.get(page, []))) < count:
-            lines.append(f"exceptions.toml: {page} has {left} numbers without a source: lower {count}")
+        places = "; ".join(f"line {one.line}: {one.text}" for one in numbers[:60])
+        lines.append(
+            f"{page}: {len(numbers)} numbers without a source (see CONTRIBUTING.md, Figures): {places}"
+        )
     for path in pages():
         page, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
         if filled(text, page) != text:
             lines.append(f"{page}: it does not say what the results say (python -m tools.figures --pages)")
+    for name, digests in historical_digests().items():
+        if digests != [HISTORICAL[name].digest]:
+            lines.append(
+                f"historical {name}: its text on the pages is {', '.join(digests) or 'nowhere'}, in "
+                f"registry.py {HISTORICAL[name].digest}: what was measured then does not change"
+            )
     return lines

@@ -36,14 +36,20 @@ def matches(outputs: Mapping[str, Path]) -> Values:
     for key, folder in outputs.items():
         report = json.loads((folder / "arena.json").read_text(encoding="utf-8"))
         for table in report["tables"]:
+            title = _without_folder(table["title"])
             for agent in table["agents"]:
                 figures = {
                     name: _figure(value)
                     for name, value in agent.items()
                     if isinstance(value, dict) and value.get("high") is not None
                 }
-                found.setdefault(key, {}).setdefault(table["title"], {})[agent["name"]] = figures
+                found.setdefault(key, {}).setdefault(title, {})[_without_folder(agent["name"])] = figures
     return found
+
+
+def _without_folder(text: str) -> str:
+    """A name of an agent in which a policy's file is, without the folder that a clone lies in."""
+    return re.sub(r"(?<=policy:)\S*/(?=[^/\s]+\.safetensors)", "", text)
 
 
 def trainings(outputs: Mapping[str, Path]) -> Values:
@@ -85,8 +91,6 @@ def standings(outputs: Mapping[str, Path]) -> Values:
 def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Values:
     """The numbers that commands print, by the key of the command and the name of the pattern's group.
 
-    Beside them stands the processor time of each command.
-
     Args:
         patterns: regular expressions; the last place where one is found counts.
         outputs: the folders of the commands' outputs.
@@ -97,7 +101,7 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
     found: Values = {}
     for key, folder in outputs.items():
         text = (folder / PRINTED).read_text(encoding="utf-8")
-        found[key] = {"processor_seconds": seconds_of(folder)}
+        found[key] = {}
         for hit in (hit for pattern in patterns for hit in re.finditer(pattern, text)):
             found[key] |= {name: float(number.replace(",", "")) for name, number in hit.groupdict().items()}
     for pattern in patterns:
@@ -133,6 +137,18 @@ def paired(outputs: Mapping[str, Path]) -> Values:
 def printed(*patterns: str) -> Callable[[Mapping[str, Path]], Values]:
     """Reads `numbers_in_print`."""
     return partial(numbers_in_print, patterns)
+
+
+def timed(*patterns: str) -> Callable[[Mapping[str, Path]], Values]:
+    """Reads `numbers_in_print`, and the processor time of each command as ``"processor_seconds"``."""
+    return partial(_timed, patterns)
+
+
+def _timed(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Values:
+    found = numbers_in_print(patterns, outputs)
+    for key, folder in outputs.items():
+        found[key]["processor_seconds"] = seconds_of(folder)
+    return found
 
 
 def seconds_of(folder: Path) -> float:

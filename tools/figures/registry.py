@@ -22,6 +22,7 @@ from tools.figures.readers import (
     solvers,
     standings,
     suite_costs,
+    timed,
     trainings,
 )
 
@@ -68,10 +69,12 @@ class Historical(NamedTuple):
     Attributes:
         commit: at which they were measured, or whose pages first had them.
         command: that measured them there.
+        digest: of their text (`pages.historical_digests`), which nobody changes by accident.
     """
 
     commit: str
     command: str
+    digest: str = ""
 
 
 # ---------------------------------------------------------------- what a result depends on
@@ -140,14 +143,14 @@ SEARCHES: Final = (
 EXACT: Final = "extensions/exact/tienlen_exact"
 SOLVED_TO: Final = {"mini": "0.0001", "small": "0.0001", "medium": "0.001", "large": "0.0001"}
 COVERAGE_LINE: Final = (
-    r"(?P<key>[^(]+?)(?: \(\d+ of \d+ positions exact\))? +(?P<held>[\d.]+)%  x (?P<width>[\d.]+)"
+    r"(?P<key>.+?)(?: \(\d+ of \d+ positions exact\))? +(?P<held>[\d.]+)%  x (?P<width>[\d.]+)"
 )
 SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
 STRANGERS_LINE: Final = (
     r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): [\d.]+ (?P<at_least_3>[\d.]+) [\d.]+"
 )
 MINARI_LINE: Final = r"(?P<key>\S+): .*; (?P<episodes>\d+) episodes/s, (?P<kilobytes>\d+) kB each; .*"
-SUITE: Final = ("extensions/suite/tienlen_suite", *ALL_AGENTS)
+SUITE: Final = ("extensions/suite/tienlen_suite", "examples/bot.pl", *ALL_AGENTS)
 
 
 def _nash_conv(agents: str, rules: str, more: str = "") -> str:
@@ -227,7 +230,7 @@ ENTRIES: Final = {
             "startup",
             {"": f"tienlen_bench.startup {TO_FILE}"},
             rows,
-            (*ENGINE, *ENVIRONMENTS, AGENTS, *BENCHMARKS),
+            (*ENGINE, *ENVIRONMENTS, AGENTS, "extensions/table/tienlen_table", *BENCHMARKS),
             6,
             is_speed=True,
         ),
@@ -289,7 +292,7 @@ ENTRIES: Final = {
                 "with_jax": "examples.run jax --decisions 6000000 --deals {deals}",
                 "with_mctx": "examples.run mctx --decisions 160000 --deals {deals}",
             },
-            printed(r"points (?P<points>\S+) ± (?P<half_width>[\d.]+); parity is (?P<parity>[\d.]+)"),
+            timed(r"points (?P<points>\S+) ± (?P<half_width>[\d.]+); parity is (?P<parity>[\d.]+)"),
             (
                 *BASELINES,
                 "extensions/bridges/tienlen_bridges/jax.py",
@@ -558,7 +561,7 @@ ENTRIES: Final = {
             "minari-speed",
             {"": "examples.run minari"},
             lines_of(MINARI_LINE),
-            (*ENGINE, "extensions/data/tienlen_data", "examples/with_minari.py"),
+            (*BASELINES, "extensions/data/tienlen_data", "examples/with_minari.py"),
             1,
             is_speed=True,
         ),
@@ -569,23 +572,50 @@ ENTRIES: Final = {
 
 # The commit is that whose page first had the figures.
 HISTORICAL: Final = {
-    "champion-results": Historical("a0038c6", "python -m research.ship"),
-    "champion-goals": Historical("c760291", "tienlen match champion reference --composition 1v3"),
-    "champion-tried": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
-    "champion-hands": Historical("c760291", "tienlen match policy:FILE reference --composition 1v3"),
-    "small-games": Historical("70fdf64", "python -m tienlen_exact solve --rules small --until 0.0001"),
-    "small-games-chosen": Historical("70fdf64", "python -m tienlen_exact solve --cards-each 4 --deck DECK"),
-    "budget-units": Historical("e8a8af0", "tienlen suite run champion --track A --quick"),
-    "wheel-sizes": Historical("ddde930", "make wheel"),
-    "soft-teacher": Historical("7172b01", "python -m research.soft_teacher --teacher-coef 2"),
-    "gpu-engine": Historical("2a735ca", "make bench-gpu"),
-    "exploiters-tienlen": Historical("ec367c5", "tienlen train best-response --agent champion:worlds=0"),
-    "exploiters-thirteens": Historical("ec367c5", "tienlen train best-response --env thirteens"),
-    "staleness": Historical("ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1"),
-    "cluster-scale": Historical("2c535af", "tienlen bench cluster"),
-    "soft-root": Historical("95e65c5", "python -m research.paired_match --opponent reference"),
-    "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other"),
-    "regret": Historical("2c535af", "tienlen regret champion champion:worlds=0 reference heuristic"),
-    "curves": Historical("2c535af", "tienlen bench curves"),
-    "native-tests": Historical("487bb6d", "make test"),
+    "champion-results": Historical("a0038c6", "python -m tienlen_train.ship", "5580b7f0a07f6371"),
+    "champion-goals": Historical(
+        "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
+    ),
+    "champion-tried": Historical(
+        "ed6efc6", "tienlen match policy:FILE reference --composition 1v3", "8dc1df3a9c888fb3"
+    ),
+    "champion-hands": Historical(
+        "c760291", "tienlen match policy:FILE reference --composition 1v3", "1c6aea41d2f54837"
+    ),
+    "small-games": Historical(
+        "70fdf64", "python -m tienlen_exact solve --rules small --until 0.0001", "cf16bd4e78171f65"
+    ),
+    "small-games-chosen": Historical(
+        "70fdf64", "python -m tienlen_exact solve --cards-each 4 --deck DECK", "20136408f9d90b3d"
+    ),
+    "budget-units": Historical("e8a8af0", "tienlen suite run champion --track A --quick", "d0dce550ea1b6bba"),
+    "onnx": Historical(
+        "6a067f3", "pytest -m nightly -s tests/extensions/bridges/test_onnx_policy.py", "34aa28e8e9f44f00"
+    ),
+    "wheel-sizes": Historical("89d433d", "make wheel", "8408091f45e8fcdc"),
+    "soft-teacher": Historical(
+        "f74fa93", "python -m research.soft_teacher --teacher-coef 2", "3ff62ddcfdab10fb"
+    ),
+    "gpu-engine": Historical("bcfc7db", "make bench-gpu", "1329a6fb21fff2ec"),
+    "exploiters-tienlen": Historical(
+        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "4fd991feb6a49622"
+    ),
+    "exploiters-thirteens": Historical(
+        "ec367c5", "tienlen train best-response --env thirteens", "eedfbe8d8b87e457"
+    ),
+    "staleness": Historical(
+        "ebdd572", "tienlen train ppo --decisions 2000000 --staleness 1", "c341f26759ddbabd"
+    ),
+    "cluster-scale": Historical("2c535af", "tienlen bench cluster", "c644258f26a6f6f7"),
+    "soft-root": Historical(
+        "95e65c5",
+        "python -m research.paired_match --module research.variants --opponent reference champion damped",
+        "ea059eb1a6a9e124",
+    ),
+    "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other", "772ca842d7c89303"),
+    "regret": Historical(
+        "2c535af", "tienlen regret champion champion:worlds=0 reference heuristic", "083a1d7371fc02a1"
+    ),
+    "curves": Historical("2c535af", "tienlen bench curves", "8a9c50d29d0ea467"),
+    "native-tests": Historical("487bb6d", "make test", "d1cf7b7b15550262"),
 }

@@ -636,7 +636,7 @@ def historical() -> str:
 
 def historical_sentence(name: str) -> str:
     """What stands before historical figures."""
-    commit, command = HISTORICAL[name]
+    commit, command, _ = HISTORICAL[name]
     return f"*Historical: commit {commit},* `{command}`"
 
 
