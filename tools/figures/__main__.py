@@ -91,10 +91,10 @@ def make(entry: FigureEntry) -> dict[str, Any]:
     for key in entry.commands:
         outputs[key] = folder / (re.sub(r"\W+", "-", key) or "only")
         outputs[key].mkdir(parents=True, exist_ok=True)
-        is_begun = (outputs[key] / "config.json").exists()
-        command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
         if (outputs[key] / DONE).exists():
             continue
+        is_begun = (outputs[key] / "config.json").exists()
+        command = entry.command(key, resume=is_begun).replace("{out}", shlex.quote(str(outputs[key])))
         print(f"$ python -m {command}", flush=True)
         own, used = outputs[key] / SECONDS, _seconds()
         earlier = float(own.read_text(encoding="utf-8")) if own.exists() else 0.0

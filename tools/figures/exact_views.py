@@ -76,9 +76,9 @@ def soft_root() -> str:
 def nash_conv() -> str:
     """NashConv at the end of `tienlen bench nash-conv`, and seconds."""
     found = values_of("nash-conv")
-    names = list(dict.fromkeys(name for of_rules in found.values() for name in of_rules))
-    lines = [[f"`{name}`", *(_end(of_rules[name]) for of_rules in found.values())] for name in names]
-    return table(["", *(f"`{rules}`" for rules in found)], lines)
+    games = [rules for rules in SOLVED_TO if rules in found]
+    lines = [[f"`{name}`", *(_end(found[rules][name]) for rules in games)] for name in found[games[0]]]
+    return table(["", *(f"`{rules}`" for rules in games)], lines)
 
 
 def _end(row: Mapping[str, Any]) -> str:

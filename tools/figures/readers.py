@@ -13,7 +13,7 @@ DIGITS: Final = 6  # of a stored value
 PRINTED: Final = "stdout.txt"  # what a command printed, in its folder
 SECONDS: Final = "seconds.txt"  # of processor time that it took, all runs together
 DATA_ROUNDS: Final = 200_000
-JAX_LINE: Final = r"(?P<name>.+): (?P<million>[\d.]+) M decisions/s; .*; ratio (?P<ratio>[\d.]+)"
+JAX_LINE: Final = r"(?P<key>.+): (?P<million>[\d.]+) M decisions/s; .*; ratio (?P<ratio>[\d.]+)"
 
 Values = dict[str, Any]
 
@@ -158,12 +158,8 @@ def seconds_of(folder: Path) -> float:
 
 def jax_rows(outputs: Mapping[str, Path]) -> Values:
     """Of ``jax_speed.py``: million decisions a second and the ratio to `Batch.step`, by the row's name."""
-    (folder,) = outputs.values()
-    found: Values = {}
-    for line in (folder / PRINTED).read_text(encoding="utf-8").splitlines():
-        if hit := re.fullmatch(JAX_LINE, line.strip()):
-            found[hit["name"]] = {"million": float(hit["million"]), "ratio": float(hit["ratio"])}
-    return found
+    (found,) = found_in_lines(JAX_LINE, outputs).values()
+    return dict(found)
 
 
 def data_rates(outputs: Mapping[str, Path]) -> Values:
@@ -225,27 +221,24 @@ def learning_curves(outputs: Mapping[str, Path]) -> Values:
 
     NashConv is ``[geometric mean of the seeds, low, high]``, a 95 % interval; of one run the three are equal.
     """
-    from tienlen_exact.nash_conv import geometric_mean
+    from tools.docs.plot_nash_conv import read
 
     (folder,) = outputs.values()
-    ends: dict[str, dict[str, list[list[float]]]] = {}
-    for path in sorted(folder.glob("*/*.json")):
-        run = json.loads(path.read_text(encoding="utf-8"))
-        ends.setdefault(run["rules"], {}).setdefault(run["algorithm"], []).append(run["points"][-1])
     return {
-        rules: {
-            name: {
-                "nash_conv": [
-                    _rounded(one)
-                    for one in (
-                        geometric_mean([end[2] for end in runs]) if len(runs) > 1 else [runs[0][2]] * 3
-                    )
-                ],
-                "seconds": round(sum(end[1] for end in runs) / len(runs), 1),
-            }
-            for name, runs in algorithms.items()
-        }
-        for rules, algorithms in ends.items()
+        rules: {name: _end_of_curves(runs) for name, runs in algorithms.items()}
+        for rules, algorithms in read(folder).items()
+    }
+
+
+def _end_of_curves(runs: Sequence[Any]) -> Values:
+    """The last point of an algorithm's runs, an array (points, 3) for each seed."""
+    from tienlen_exact.nash_conv import geometric_mean
+
+    seconds, ends = [float(run[-1, 1]) for run in runs], [float(run[-1, 2]) for run in runs]
+    spread = geometric_mean(ends) if len(ends) > 1 else 3 * ends
+    return {
+        "nash_conv": [_rounded(value) for value in spread],
+        "seconds": round(sum(seconds) / len(seconds), 1),
     }
 
 

@@ -69,12 +69,12 @@ class Historical(NamedTuple):
     Attributes:
         commit: at which they were measured, or whose pages first had them.
         command: that measured them there.
-        digest: of their text (`pages.historical_digests`), which nobody changes by accident.
+        digest: of their text (`pages.historical_digests`): ``--check`` fails if the text changes.
     """
 
     commit: str
     command: str
-    digest: str = ""
+    digest: str
 
 
 # ---------------------------------------------------------------- what a result depends on

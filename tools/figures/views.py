@@ -584,19 +584,15 @@ def page_weights() -> str:
     sizes = {path.stem: path.stat().st_size for path in WEIGHTS.glob("*.safetensors")}
     champion = sizes[CHAMPION_WEIGHTS]
     small = sorted(size for name, size in sizes.items() if "-small-" in name)
-
-    def both(write: Callable[[float], str], first: float, last: float) -> str:
-        return f"{write(first)} to {write(last)}"
-
+    low, high = small[0], small[-1]
     return table(
         ["at 1.6 Mbit/s", "size", "time"],
         [
             ["the champion's network", f"{champion / 1e6:.2f} MB", f"{champion / LINE:.0f} s"],
             [
                 "the shipped networks of one preset (`champion:size=small`)",
-                both(lambda size: f"{size / 1e6:.2f}", small[0], small[-1]) + " MB",
-                both(lambda size: f"{size / LINE:.1f}", small[0], small[-1])
-                + " s, and the champion comes that much later",
+                f"{low / 1e6:.2f} to {high / 1e6:.2f} MB",
+                f"{low / LINE:.1f} to {high / LINE:.1f} s, and the champion comes that much later",
             ],
             ["`heuristic`", "0: it is a part of the engine", "0"],
         ],
