@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from tienlen_agents.files import write_atomic
 from tools.figures.pages import filled, problems
-from tools.figures.readers import PRINTED, SECONDS
+from tools.figures.readers import PRINTED, SECONDS, seconds_of
 from tools.figures.registry import ENTRIES, FigureEntry
 from tools.figures.results import RESULTS, cheapest_first, minutes_of, result_of, state_of, values_of
 from tools.figures.sources import ROOT, digest_of
@@ -85,9 +85,6 @@ def make(entry: FigureEntry) -> dict[str, Any]:
 
     folder = folder_of(entry)
     outputs: dict[str, Path] = {}
-    timing = folder / "seconds.json"  # of earlier, stopped runs of this entry
-    before = json.loads(timing.read_text(encoding="utf-8")) if timing.exists() else 0.0
-    start = _seconds()
     for key in entry.commands:
         outputs[key] = folder / (re.sub(r"\W+", "-", key) or "only")
         outputs[key].mkdir(parents=True, exist_ok=True)
@@ -108,7 +105,6 @@ def make(entry: FigureEntry) -> dict[str, Any]:
                     env={"OMP_NUM_THREADS": "1", **os.environ},
                 )
         finally:
-            write_atomic(timing, json.dumps(before + _seconds() - start).encode())
             write_atomic(own, str(earlier + _seconds() - used).encode())
         write_atomic(outputs[key] / DONE, b"")
     return {
@@ -120,7 +116,7 @@ def make(entry: FigureEntry) -> dict[str, Any]:
         "processor": cpu_name(),
         "versions": versions(),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%MZ"),
-        "seconds": round(before + _seconds() - start, 1),
+        "seconds": round(sum(map(seconds_of, outputs.values())), 1),  # no time of git, which differs
         "values": entry.read(outputs),
     }
 
