@@ -244,7 +244,7 @@ def test_what_was_measured_in_the_past_does_not_change(
 
 def test_a_policy_has_no_folder_in_its_name(tmp_path: Path) -> None:
     """Another clone writes the same bytes."""
-    name = "policy:/work/main/build/figures/cloning-1/match/../train/policy.safetensors"
+    name = "policy:/home/someone/clone/build/figures/cloning-1/match/../train/policy.safetensors"
     agent = {"name": name, "points": {"mean": 1.7, "low": 1.6, "high": 1.8}}
     report = {"tables": [{"title": f"{name} v. 3 × heuristic", "agents": [agent]}]}
     (tmp_path / "arena.json").write_text(json.dumps(report))

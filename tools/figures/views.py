@@ -284,7 +284,11 @@ ADAPT_AGENTS: Final = ("search", "champion", "champion:adapt=1")
 
 def champion_adapt() -> str:
     """Agents alone against equal others, on the same deals."""
-    head = ["against", *(f"`{name}`" for name in ADAPT_AGENTS), "the last less the first of the row"]
+    head = [
+        "against",
+        *(f"`{name}`" for name in ADAPT_AGENTS),
+        f"`{ADAPT_AGENTS[-1]}` minus the first agent of the row",
+    ]
     lines = []
     for key, found in values_of("champion-adapt").items():
         points = [interval(found[name]["points"], 3) if name in found else "–" for name in ADAPT_AGENTS]
