@@ -19,7 +19,7 @@ from tienlen_agents.networks.network import CardWeights, Network
 from tienlen_agents.networks.shipped import ShippedNetworks, newest
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.interface import Decision
+from tienlen_agents.search.interface import Decision, Options
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import Float32Array
@@ -29,6 +29,7 @@ from tienlen_env.games.common.game import AnyRules
 WORLDS: Final = 32
 MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
 PRIOR_WEIGHT: Final = 0.3
+BASELINE_SHARE: Final = 0.8  # how likely an opponent is the rule-based agent, before it has played
 
 
 class Adaptation(NamedTuple):
@@ -95,6 +96,12 @@ class SearchedNetwork(SearchAgent):
         if plays_rollouts:
             self.set_rollout(networks)
 
+    def _options_in(self, context: SearchContext) -> Options:
+        options = super()._options_in(context)
+        if not context.has_models:
+            return options
+        return options._replace(baseline_share=BASELINE_SHARE, has_models=True)
+
     def _decide(self, context: SearchContext, decision: Decision) -> int:
         if self.adaptation is not None:
             found = self._decide_among_known(context, decision, self.adaptation)
@@ -111,6 +118,8 @@ class SearchedNetwork(SearchAgent):
             floor=log(adaptation.floor),
             prior_weight=adaptation.prior * options.prior_weight,
             indifference=adaptation.indifference * options.reward_unit,
+            baseline_share=1.0,
+            has_models=context.has_models,
         )
         scale = context.start(decision._replace(card_weights=np.zeros((0, 0))), options, decision.default)
         if len(context.candidates) == 1:

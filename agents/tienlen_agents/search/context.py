@@ -16,7 +16,14 @@ import numpy as np
 from tienlen_agents.search import estimates, ismcts, uniform
 from tienlen_agents.search.estimates import NUM_SERIES
 from tienlen_agents.search.halving import NUM_CANDIDATES, NUM_WORLDS
-from tienlen_agents.search.interface import Decision, Estimates, Options, SearchSetup, Workspace
+from tienlen_agents.search.interface import (
+    Decision,
+    Estimates,
+    Options,
+    SearchSetup,
+    Workspace,
+    no_play_out,
+)
 from tienlen_agents.search.loops import RESULT_BITS, search_loops
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.floats import exp
@@ -84,6 +91,7 @@ class SearchContext:
     Attributes:
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options.
+        has_models: whether the game has models of players (`Options.has_models`).
     """
 
     def __init__(self, rules: AnyRules, reward: str = "") -> None:
@@ -92,6 +100,7 @@ class SearchContext:
         self.memory = setup.memory
         self.reward = setup.reward
         self.reward_unit = setup.reward_unit
+        self.has_models = setup.game.play_out is not no_play_out
         self._loops = search_loops(setup.game)
         self._deviations = setup.deviations
         self._turn = setup.game.rollout.turn
@@ -202,7 +211,7 @@ class SearchContext:
         found = []
         for _ in range(num_worlds):
             self.draw(1)
-            found.append(self._deviations(self.memory))
+            found.append(self._deviations(self._options, self.memory))
         return min(found, default=-1)
 
     def sample(self, num_worlds: int) -> None:

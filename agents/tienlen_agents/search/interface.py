@@ -75,6 +75,10 @@ class Options(NamedTuple):
         reward_unit: units of the reward that weigh like a point.
         indifference: a candidate that cannot be better than the best by more is dropped; in the reward's
             unit.
+        baseline_share: how likely each opponent is to play as the baseline. If it does not, it is taken for a
+            player of the game's own model of other players; 1 in a game without one.
+        has_models: whether such models play the rollouts: of those who do not play as the baseline, and of
+            the seat to act.
     """
 
     seed: int
@@ -89,6 +93,8 @@ class Options(NamedTuple):
     explore: float = 0.0
     reward_unit: float = 1.0
     indifference: float = 0.0
+    baseline_share: float = 1.0
+    has_models: bool = False
 
 
 class Estimates(NamedTuple):
@@ -159,6 +165,10 @@ def no_next_world(
     return 0.0
 
 
+def no_play_out(line: Rollout, world: IntArray, memory: object, seat: int) -> None:
+    """There are no models of players."""
+
+
 class SearchGame(NamedTuple):
     """A game's functions for a search: plain functions, which `tienlen_env.engine.backends.jit` compiles.
 
@@ -184,6 +194,8 @@ class SearchGame(NamedTuple):
         next_world: ``(decision, options, workspace, memory, is_first)``: write the first or next of all
             worlds to ``workspace.world``. Returns the logarithm of how likely it is, up to a constant;
             minus infinity for an impossible one. Rollouts in a game with this function are not random.
+        play_out: ``(line, world, memory, seat)``: play ``line.row``, a state of a world, on until `seat` has
+            all its rewards, with models of players (`Options.has_models`).
     """
 
     rollout: RolloutGame
@@ -197,6 +209,7 @@ class SearchGame(NamedTuple):
     restart: Callable[..., None] = no_restart
     num_worlds: Callable[..., int] = no_list
     next_world: Callable[..., float] = no_next_world
+    play_out: Callable[..., None] = no_play_out
 
 
 class SearchSetup(NamedTuple):
@@ -211,8 +224,8 @@ class SearchSetup(NamedTuple):
         memory: the game's own arrays, a NamedTuple.
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options of a search.
-        deviations: ``(memory)``: how many of the opponents' plays so far the baseline would not have made
-            with the hands of the last world of a chain; -1 without a chain. None if the game has none.
+        deviations: ``(options, memory)``: how many of the opponents' plays so far the baseline would not have
+            made with the hands of the last world of a chain; -1 without a chain. None if the game has none.
     """
 
     game: SearchGame
@@ -223,4 +236,4 @@ class SearchSetup(NamedTuple):
     memory: Any
     reward: str = "points"
     reward_unit: float = 1.0
-    deviations: Callable[[Any], int] | None = None
+    deviations: Callable[[Options, Any], int] | None = None

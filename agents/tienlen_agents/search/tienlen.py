@@ -14,14 +14,19 @@ import numpy as np
 
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
-from tienlen_agents.rule_based.rollout import new_rollout
-from tienlen_agents.search import deals, tienlen_beliefs, tienlen_determinizations as worlds
+from tienlen_agents.rule_based.rollout import Rollout, new_rollout
+from tienlen_agents.search import (
+    deals,
+    tienlen_beliefs,
+    tienlen_determinizations as worlds,
+    tienlen_players as players,
+)
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
-from tienlen_agents.search.randomness import absorb, absorb_columns, set_seed
+from tienlen_agents.search.randomness import absorb, absorb_columns, random_word, set_seed
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
-from tienlen_env.games.common.bits import lowest_index, popcount
+from tienlen_env.games.common.bits import lowest_index, popcount, shift_right
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.hidden import MAX_TRIES, deal_agrees
@@ -47,6 +52,9 @@ PUBLIC: Final = (
     R.TABLE, R.TABLE_CARDS, R.OWNER, R.TURN, R.PASSED, R.KNOCKED_OUT, R.LOCK, R.REQUIRED_CARD, R.ROUND,
 )  # fmt: skip
 
+# The entry of a world after the cards of each location: the seats that play as the rule-based agent, a mask.
+AS_BASELINE: Final = NUM_LOCATIONS
+
 # Entries of `TienlenMemory.numbers`.
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
@@ -63,6 +71,7 @@ class TienlenMemory(NamedTuple):
         chain: the chain that samples worlds.
         numbers: int64 (3,), see the constants above.
         beliefs: the card weights of the decision, if it has any.
+        models: of players.
     """
 
     endgame: EndgameMemory
@@ -71,6 +80,7 @@ class TienlenMemory(NamedTuple):
     chain: Chain
     numbers: Any
     beliefs: Beliefs
+    models: players.PlayerModels
 
 
 def chain_effort(num_unseen: int) -> float:
@@ -171,7 +181,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     splits.set_rules(line.policy, line.spec)
     set_seed(workspace.stream, seed_of(decision.row, line.spec, options.seed))
     for i in range(replay.cache.shape[0]):
-        replay.cache[i] = 0
+        replay.cache[i, 0] = 0
     replay.chain_stats[worlds.QUERIES] = 0
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     memory.numbers[UNSEEN] = unseen
@@ -200,7 +210,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
 @noinline
 def draw(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Draw the next world: the cards of four seats, and the undealt ones."""
-    chain, replay, line = memory.chain, memory.replay, workspace.line
+    chain, replay, line, spec = memory.chain, memory.replay, workspace.line, workspace.line.spec
     unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
     if num_events == 0 and memory.beliefs.sizes[IS_SET] != 0:
         deal_by_weights(decision, workspace, memory)
@@ -210,9 +220,8 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
         num_steps = replay.chain_stats[1]
         if memory.numbers[NUM_DRAWN] == 0:
             for location in range(NUM_LOCATIONS):
-                chain.num_deviations[location] = worlds.num_deviations(
-                    line, replay, location, chain.current[location], MAX_EVENTS
-                )
+                found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
+                chain.logs[location], chain.baseline[location] = found
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
@@ -226,6 +235,12 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
             workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs
         )
     memory.numbers[NUM_DRAWN] += 1
+    as_baseline = 0
+    for seat in range(spec[S.NUM_PLAYERS]):
+        share = chain.baseline[seat] if num_events != 0 else options.baseline_share
+        if share >= 1 or shift_right(random_word(workspace.stream), 11) * 2.0**-53 < share:
+            as_baseline |= 1 << seat
+    workspace.world[AS_BASELINE] = as_baseline
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
 
@@ -250,30 +265,38 @@ def num_worlds(decision: Decision, workspace: Workspace, memory: TienlenMemory) 
 def next_world(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
 ) -> float:
-    """List the deals; each is as likely as its deviations and card weights make it."""
-    chain, replay, line, world = memory.chain, memory.replay, workspace.line, workspace.world
-    unseen, log_weight = memory.numbers[UNSEEN], 0.0
+    """List the deals; each is as likely as the past plays and the card weights make it.
+
+    A player counts as the rule-based agent where this is likelier than not.
+    """
+    chain, replay, line = memory.chain, memory.replay, workspace.line
+    deal, unseen, log_weight = workspace.world[:NUM_LOCATIONS], memory.numbers[UNSEEN], 0.0
     if is_first:
         for location in range(NUM_LOCATIONS):
-            world[location] = chain.known[location]
-        deals.first_deal(unseen, chain.capacity, world)
+            deal[location] = chain.known[location]
+        deals.first_deal(unseen, chain.capacity, deal)
     else:
-        deals.next_deal(unseen, world)
-    if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], world):
+        deals.next_deal(unseen, deal)
+    if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], deal):
         return -inf
     if memory.beliefs.sizes[IS_SET] != 0:
-        log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, world)
-    if memory.numbers[NUM_EVENTS] != 0:
-        deviations = 0
-        for location in range(NUM_LOCATIONS):
-            deviations += worlds.num_deviations(line, replay, location, world[location], MAX_EVENTS)
-        log_weight += deviations * worlds.log_factor(options)
+        log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, deal)
+    as_baseline = 0
+    for location in range(NUM_LOCATIONS):
+        share = options.baseline_share
+        if memory.numbers[NUM_EVENTS] != 0:
+            found = worlds.evidence(line, replay, options, location, deal[location], -inf)
+            log_weight += found.log
+            share = found.baseline
+        as_baseline |= (1 if share >= 0.5 else 0) << location
+    workspace.world[AS_BASELINE] = as_baseline
     return log_weight
 
 
-def deviations(memory: TienlenMemory) -> int:
+def deviations(options: Options, memory: TienlenMemory) -> int:
     """See `SearchSetup.deviations`."""
-    return int(memory.chain.num_deviations[: R.UNDEALT].sum()) if memory.numbers[NUM_EVENTS] else -1
+    total = memory.chain.logs[: R.UNDEALT].sum()
+    return round(total / worlds.log_factor(options)) if memory.numbers[NUM_EVENTS] else -1
 
 
 def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
@@ -283,9 +306,14 @@ def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
     row[R.KEY] = 0
 
 
+def play_out(line: Rollout, world: Row, memory: TienlenMemory, seat: int) -> None:
+    """See `SearchGame.play_out`."""
+    players.play_out(line, memory.models, world[AS_BASELINE], seat)
+
+
 GAME: Final = SearchGame(
     playout.GAME, kernels.update_legal, kernels.list_legal, default_action, solve, begin, draw, fill, restart,
-    num_worlds, next_world,
+    num_worlds, next_world, play_out,
 )  # fmt: skip
 
 
@@ -295,23 +323,28 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     spec, actions = build_spec(rules, reward=reward)
     line = new_rollout(decide.new_workspace(), spec, actions)
     taken, later = np.zeros((2, MAX_EVENTS), np.int64)
+    models = players.load_models()
     replay = Replay(
         np.zeros((MAX_EVENTS, int(spec[S.ROW_SIZE])), np.int64),
         taken,
         later,
         np.zeros((4, MAX_EVENTS + 1), np.int64),
-        np.zeros(2 << worlds.CACHE_BITS, np.int64),
+        np.zeros((1 << worlds.CACHE_BITS, 2), np.int64),
+        np.zeros((1 << worlds.CACHE_BITS, 2)),
+        models.others,
         np.zeros(2, np.int64),
     )
-    chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
+    chain = Chain(*np.zeros((4, NUM_LOCATIONS), np.int64), *np.zeros((2, NUM_LOCATIONS)))
     best_mask = np.zeros(len(line.ids), np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
-    memory = TienlenMemory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
+    memory = TienlenMemory(
+        new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs, models
+    )
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1
     return SearchSetup(
-        GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(reward_unit), deviations
+        GAME, line, num_columns(spec), AS_BASELINE + 1, stream, memory, reward, float(reward_unit), deviations
     )
 
 

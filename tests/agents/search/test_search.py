@@ -74,7 +74,7 @@ def test_worlds_agree_with_all_that_is_public(rules, num_players):
         row, seat = batch.state.rows[games[index]], view.seat[index]
         for inference in (0.0, 0.9):
             start(context, decision_of(view, index), seed=step, inference=inference)
-            drawn = context.draw(6)
+            drawn = context.draw(6)[:, : R.UNDEALT + 1]
             assert (drawn[:, seat] == row[R.HAND + seat]).all()
             assert (np.bitwise_count(drawn) == np.bitwise_count(row[R.HAND : R.UNDEALT + 1])).all()
             in_play = FULL_DECK & ~np.bitwise_or.reduce(row[R.PLAYED : R.PLAYED + 4])
