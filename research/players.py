@@ -3,6 +3,8 @@
     python -m research.players others champion:worlds=0 policy:FILE --out models.json
     python -m research.players against_baseline --out models.json
 
+Each variant of `--rules` is a preset, with a number of players as in ``cardgames:3``; the first counts most.
+
 `others` learns to foresee the plays of some agents, each against its own kind: the cross-entropy of what they
 played. `against_baseline` learns to beat three rule-based agents. In its own games it tries each legal action
 of each of its decisions, plays the round out, and makes the better actions likelier (policy gradient over all
@@ -37,12 +39,18 @@ from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
-WIDTH: Final = 16
+WIDTH: Final = 64
 MAX_ACTIONS: Final = 256  # of a decision
 ACTIONS: Final = 80  # of the decisions of one seat in a round, on average at most
 DECISIONS: Final = 14
 BATCH: Final = 4096
 DIGITS: Final = 6  # of a weight in the file
+
+
+VARIANTS: Final = [
+    "cardgames", "cardgames:3", "cardgames:2", "mobile", "mobile:3", "mobile:2", "foicica", "pagat", "south",
+    "south_count", "north", "bga",
+]  # fmt: skip
 
 
 class Examples(NamedTuple):
@@ -59,12 +67,22 @@ class Examples(NamedTuple):
     num_legal: Tensor
 
 
-def new_line(rules: str) -> Rollout:
+def rules_of(text: str) -> Rules:
+    """The rules of a preset, with a number of players as in ``cardgames:3``.
+
+    Raises:
+        ValueError: these are no rules of Tiến lên.
+    """
+    preset, _, players = text.partition(":")
+    rules = get_rules(preset, int(players) if players else None)
+    if not isinstance(rules, Rules):
+        raise ValueError(f"{text}: expected rules of Tiến lên")
+    return rules
+
+
+def new_line(rules: Rules) -> Rollout:
     """Arrays to ask the rule-based agent."""
-    variant = get_rules(rules)
-    if not isinstance(variant, Rules):
-        raise ValueError(f"{rules}: expected rules of Tiến lên")
-    spec, actions = build_spec(variant)
+    spec, actions = build_spec(rules)
     line = new_rollout(decide.new_workspace(), spec, actions)
     splits.set_rules(line.policy, spec)
     return line
@@ -177,9 +195,7 @@ def play_rounds(line, models, rows, seats, out) -> None:  # type: ignore[no-unty
 
 def new_network() -> nn.Sequential:
     """An untrained network with the shape of a `PlayerModel`."""
-    return nn.Sequential(
-        nn.Linear(NUM_INPUTS, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 1)
-    )
+    return nn.Sequential(nn.Linear(NUM_INPUTS, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 1))
 
 
 def scale_of(examples: Examples) -> tuple[Tensor, Tensor]:
@@ -189,14 +205,12 @@ def scale_of(examples: Examples) -> tuple[Tensor, Tensor]:
 
 def weights_of(network: nn.Sequential, scale: tuple[Tensor, Tensor]) -> dict[str, Any]:
     """Weights as the file has them; the scale of the inputs goes into the first layer."""
-    first, second, last = (layer for layer in network if isinstance(layer, nn.Linear))
+    first, last = (layer for layer in network if isinstance(layer, nn.Linear))
     mean, deviation = (part.double() for part in scale)
     matrix = first.weight.detach().double() / deviation
     found = {
         "first": matrix.T,
-        "first_bias": first.bias.detach().double() - matrix @ mean,
-        "second": second.weight.detach().T,
-        "second_bias": second.bias.detach(),
+        "bias": first.bias.detach().double() - matrix @ mean,
         "last": last.weight.detach()[0],
     }
     return {name: np.round(value.double().numpy(), DIGITS).tolist() for name, value in found.items()}
@@ -225,7 +239,7 @@ def log_probabilities(
 # ---------------------------------------------------------------- other players
 
 
-def plays_of(name: str, rules: str, rounds: int, seed: int) -> Examples:
+def plays_of(name: str, rules: Rules, rounds: int, seed: int) -> Examples:
     """Decisions of an agent among its own kind, and what it played."""
     agent = tienlen_agents.load(name)
     agent.reset(seed)
@@ -288,7 +302,7 @@ def train_others(examples: Examples, epochs: int, held_out: float = 0.1) -> dict
 # ---------------------------------------------------------------- against the rule-based agent
 
 
-def points_of(model: PlayerModel, line: Rollout, rules: str, rounds: int, seed: int) -> tuple[float, float]:
+def points_of(model: PlayerModel, line: Rollout, rules: Rules, rounds: int, seed: int) -> tuple[float, float]:
     """Points of the model alone against rule-based agents, and half of a 95 % interval by deal."""
     batch = Batch(rules, rounds)
     batch.reset(seed)
@@ -300,17 +314,16 @@ def points_of(model: PlayerModel, line: Rollout, rules: str, rounds: int, seed: 
 
 
 def train_against_baseline(
-    rules: str, iterations: int, rounds: int, rate: float, entropy: float, seed: int
+    variants: list[Rules], iterations: int, rounds: int, rate: float, entropy: float, seed: int
 ) -> dict[str, Any]:
     """Learn to beat rule-based agents; prints the points of the policy."""
-    line, game = new_line(rules), new_line(rules)
-    num_players = get_rules(rules).num_players
+    lines = [(new_line(rules), new_line(rules)) for rules in variants]
     network = new_network()
     last = network[-1]
     assert isinstance(last, nn.Linear)
     with torch.no_grad():
         last.weight.mul_(0.1)  # so that it begins with nearly equal chances
-    scale = scale_of(plays_of("heuristic", rules, 500, seed))
+    scale = scale_of(joined([plays_of("heuristic", rules, 500, seed) for rules in variants]))
     optimizer = torch.optim.Adam(network.parameters())
     rng = np.random.default_rng(seed)
     inputs = np.zeros((rounds * ACTIONS, NUM_INPUTS), np.float32)
@@ -318,7 +331,10 @@ def train_against_baseline(
     scratch = np.zeros((2, MAX_ACTIONS), np.int64)
     for iteration in range(iterations):
         model = model_of(network, scale)
-        batch = Batch(rules, rounds)
+        # Every other iteration has the first variant, the others have the rest in turn.
+        which = 0 if iteration % 2 == 0 else (iteration // 2 + 1) % len(variants)
+        (line, game), num_players = lines[which], variants[which].num_players
+        batch = Batch(variants[which], rounds)
         batch.reset(seed + 1 + iteration)
         decisions, actions = try_actions(
             line, game, PlayerModels(model, model), batch.kernel_arrays.rows, np.arange(rounds) % num_players,
@@ -339,9 +355,13 @@ def train_against_baseline(
                 optimizer.zero_grad()
                 (-gain).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-        if iteration % 5 == 4 or iteration + 1 == iterations:
-            mean, half = points_of(model_of(network, scale), line, rules, 4000, seed)
-            print(f"{iteration + 1}: {mean:.4f} ± {half:.4f} points", flush=True)
+        if iteration % 20 == 19 or iteration + 1 == iterations:
+            for rules, (line, _) in zip(variants, lines, strict=True):
+                mean, half = points_of(model_of(network, scale), line, rules, 4000, seed)
+                print(
+                    f"{iteration + 1}: {rules.name}, {rules.num_players} players: {mean:.4f} ± {half:.4f}",
+                    flush=True,
+                )
     return weights_of(network, scale)
 
 
@@ -352,7 +372,7 @@ def main() -> None:
     parser.add_argument(
         "agents", nargs="*", default=["champion:worlds=0"], help="whose plays `others` learns"
     )
-    parser.add_argument("--rules", default="cardgames")
+    parser.add_argument("--rules", nargs="+", default=VARIANTS, help="the first counts most")
     parser.add_argument("--rounds", type=int, default=6000, help="of each agent, or of an iteration")
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--epochs", type=int, default=6)
@@ -363,12 +383,17 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
+    variants = [rules_of(text) for text in options.rules]
     if options.model == "others":
-        parts = [plays_of(name, options.rules, options.rounds, options.seed) for name in options.agents]
+        parts = []
+        for name in options.agents:
+            for rules in variants[:1] if name.startswith("policy:") else variants:
+                rounds = options.rounds if rules is variants[0] else options.rounds // len(variants)
+                parts.append(plays_of(name, rules, rounds, options.seed))
         weights = train_others(joined(parts), options.epochs)
     else:
         weights = train_against_baseline(
-            options.rules, options.iterations, options.rounds, options.rate, options.entropy, options.seed
+            variants, options.iterations, options.rounds, options.rate, options.entropy, options.seed
         )
     known = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}
     write_atomic(options.out, (json.dumps(known | {options.model: weights}) + "\n").encode())

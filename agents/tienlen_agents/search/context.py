@@ -102,7 +102,6 @@ class SearchContext:
         self.reward_unit = setup.reward_unit
         self.has_models = setup.game.play_out is not no_play_out
         self._loops = search_loops(setup.game)
-        self._deviations = setup.deviations
         self._turn = setup.game.rollout.turn
         self.workspace = new_workspace(setup)
 
@@ -198,21 +197,6 @@ class SearchContext:
         """Write worlds (n, W) into the hidden columns of states (n, ROW) before the decision."""
         seat = self._decision.row[self._turn]
         self._loops.fill_rows(rows, worlds, self.workspace.line.spec, seat)
-
-    def fewest_deviations(self, num_worlds: int) -> int:
-        """How many plays of the opponents the baseline cannot explain; -1 if nothing is known.
-
-        Args:
-            num_worlds: the next worlds of the chain, which are drawn; the one with the fewest deviations
-                counts.
-        """
-        if self._deviations is None:
-            return -1
-        found = []
-        for _ in range(num_worlds):
-            self.draw(1)
-            found.append(self._deviations(self._options, self.memory))
-        return min(found, default=-1)
 
     def sample(self, num_worlds: int) -> None:
         """Draw the next worlds and evaluate the candidates in each."""

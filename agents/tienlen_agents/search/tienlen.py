@@ -2,7 +2,8 @@
 
 Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
 card weights they are drawn one by one by `tienlen_agents.search.tienlen_beliefs`; only where the opponents
-hold few cards, and the chain mixes fast, they come from the chain.
+hold few cards, and the chain mixes fast, they come from the chain. The opponents may
+be players of two kinds, see `begin_chain`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ BELIEF_CARDS: Final = 24
 BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated less often than those of a chain
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
+START: Final = 0.5  # of `Options.known_effort`
+STRANGE: Final = 3  # plays that the rule-based agent does not explain: the opponents are others
+KNOWN: Final = 0.8  # how likely all opponents must be the rule-based agent
 MAX_EVENTS: Final = 256  # as many as a batch can store
 # Columns of a row that all players see.
 PUBLIC: Final = (
@@ -59,6 +63,8 @@ AS_BASELINE: Final = NUM_LOCATIONS
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
+IS_CHAIN: Final = 3  # whether worlds come from the chain
+NUM_NUMBERS: Final = 4
 
 
 class TienlenMemory(NamedTuple):
@@ -69,7 +75,7 @@ class TienlenMemory(NamedTuple):
         best_mask: bool (A,), scratch of the same.
         replay: the round so far.
         chain: the chain that samples worlds.
-        numbers: int64 (3,), see the constants above.
+        numbers: int64 (NUM_NUMBERS,), see the constants above.
         beliefs: the card weights of the decision, if it has any.
         models: of players.
     """
@@ -180,9 +186,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     chain, replay, line = memory.chain, memory.replay, workspace.line
     splits.set_rules(line.policy, line.spec)
     set_seed(workspace.stream, seed_of(decision.row, line.spec, options.seed))
-    for i in range(replay.cache.shape[0]):
-        replay.cache[i, 0] = 0
-    replay.chain_stats[worlds.QUERIES] = 0
+    worlds.forget_evidence(replay, options.baseline_share)
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     memory.numbers[UNSEEN] = unseen
     deal_uniformly(decision, workspace, memory)
@@ -194,9 +198,11 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
         deal_by_weights(decision, workspace, memory)
     num_events = 0
     num_held = popcount(unseen) - chain.capacity[R.UNDEALT]
-    if options.inference > 0 and unseen != 0 and (not is_weighted or num_held <= BELIEF_CARDS):
+    is_chain = not is_weighted or num_held <= BELIEF_CARDS
+    if options.inference > 0 and unseen != 0 and (is_chain or options.known_effort > 0):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = num_events, 0
+    memory.numbers[IS_CHAIN] = 1 if is_chain and num_events > 0 else 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
@@ -207,37 +213,74 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     return scale if num_open > 1 else 0.0
 
 
+def burn_in(
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, effort: float
+) -> None:
+    """Make the steps of the chain before the first world, and find the number of those between two worlds."""
+    chain, replay, line = memory.chain, memory.replay, workspace.line
+    for location in range(NUM_LOCATIONS):
+        found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
+        chain.logs[location], chain.baseline[location] = found
+    factor = effort * chain_effort(popcount(memory.numbers[UNSEEN]))
+    num_steps = int(factor * BURN_IN)
+    worlds.mcmc_steps(workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs)
+    wanted = factor * QUERIES_PER_SAMPLE * num_steps / max(replay.chain_stats[worlds.QUERIES], 1)
+    least = max(int(effort * MIN_STEPS), 1)
+    replay.chain_stats[1] = max(int(min(wanted, factor * MAX_STEPS)), least)
+
+
+@noinline
+def begin_chain(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
+    """Prepare the chain.
+
+    Where it is nearly sure that all opponents play as the rule-based agent, all worlds come from a longer
+    chain without card weights, which asks that agent alone.
+    """
+    replay, share = memory.replay, options.baseline_share
+    asks = options.known_effort > 0 and share < 1
+    if asks:
+        # A chain that knows of both kinds of players hardly ever finds the hands which explain what the
+        # rule-based agent has played; so it starts from such hands.
+        worlds.forget_evidence(replay, 1.0)
+        burn_in(decision, options, workspace, memory, START * options.known_effort)
+        total = 0.0
+        for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+            total += memory.chain.logs[seat]
+        asks = total > STRANGE * worlds.log_factor(options)
+        worlds.forget_evidence(replay, share)
+    burn_in(decision, options, workspace, memory, options.mcmc_effort)
+    if asks:
+        known = 1.0
+        for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+            if seat != decision.row[R.TURN] and decision.row[R.LIVE] >> seat & 1:
+                known *= memory.chain.baseline[seat]
+        if known >= KNOWN:
+            worlds.forget_evidence(replay, 1.0)
+            memory.beliefs.sizes[IS_SET] = 0
+            memory.numbers[IS_CHAIN] = 1
+            burn_in(decision, options, workspace, memory, options.known_effort)
+
+
 @noinline
 def draw(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Draw the next world: the cards of four seats, and the undealt ones."""
     chain, replay, line, spec = memory.chain, memory.replay, workspace.line, workspace.line.spec
-    unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
-    if num_events == 0 and memory.beliefs.sizes[IS_SET] != 0:
-        deal_by_weights(decision, workspace, memory)
-    elif num_events == 0:
-        deal_uniformly(decision, workspace, memory)
-    else:
+    num_events = memory.numbers[NUM_EVENTS]
+    if num_events != 0 and memory.numbers[NUM_DRAWN] == 0:
+        begin_chain(decision, options, workspace, memory)
+    if memory.numbers[IS_CHAIN]:
         num_steps = replay.chain_stats[1]
-        if memory.numbers[NUM_DRAWN] == 0:
-            for location in range(NUM_LOCATIONS):
-                found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
-                chain.logs[location], chain.baseline[location] = found
-            effort = options.mcmc_effort * chain_effort(popcount(unseen))
-            burn_in = int(effort * BURN_IN)
-            worlds.mcmc_steps(
-                workspace.stream, decision.row, chain, burn_in, options, line, replay, memory.beliefs
-            )
-            wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
-            least = max(int(options.mcmc_effort * MIN_STEPS), 1)
-            num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
-            replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
             workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs
         )
+    elif memory.beliefs.sizes[IS_SET] != 0:
+        deal_by_weights(decision, workspace, memory)
+    else:
+        deal_uniformly(decision, workspace, memory)
     memory.numbers[NUM_DRAWN] += 1
     as_baseline = 0
     for seat in range(spec[S.NUM_PLAYERS]):
-        share = chain.baseline[seat] if num_events != 0 else options.baseline_share
+        share = chain.baseline[seat] if num_events != 0 else replay.share[0]
         if share >= 1 or shift_right(random_word(workspace.stream), 11) * 2.0**-53 < share:
             as_baseline |= 1 << seat
     workspace.world[AS_BASELINE] = as_baseline
@@ -293,12 +336,6 @@ def next_world(
     return log_weight
 
 
-def deviations(options: Options, memory: TienlenMemory) -> int:
-    """See `SearchSetup.deviations`."""
-    total = memory.chain.logs[: R.UNDEALT].sum()
-    return round(total / worlds.log_factor(options)) if memory.numbers[NUM_EVENTS] else -1
-
-
 def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
@@ -332,19 +369,20 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
         np.zeros((1 << worlds.CACHE_BITS, 2), np.int64),
         np.zeros((1 << worlds.CACHE_BITS, 2)),
         models.others,
+        np.zeros(1),
         np.zeros(2, np.int64),
     )
     chain = Chain(*np.zeros((4, NUM_LOCATIONS), np.int64), *np.zeros((2, NUM_LOCATIONS)))
     best_mask = np.zeros(len(line.ids), np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
     memory = TienlenMemory(
-        new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs, models
+        new_memory(rules), best_mask, replay, chain, np.zeros(NUM_NUMBERS, np.int64), beliefs, models
     )
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1
     return SearchSetup(
-        GAME, line, num_columns(spec), AS_BASELINE + 1, stream, memory, reward, float(reward_unit), deviations
+        GAME, line, num_columns(spec), AS_BASELINE + 1, stream, memory, reward, float(reward_unit)
     )
 
 

@@ -11,7 +11,8 @@ cards (suits included: it plays the lowest). The probability of a world is:
 
     P(world) ~ (1 - inference) ** (number of deviations)
 
-Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Worlds are sampled by a
+Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Where an opponent may be a
+player of another kind, its plays are as likely as `evidence` says. Worlds are sampled by a
 Metropolis chain: propose a swap of cards between two locations, accept with probability ``min(1, ratio)``.
 With card weights (`tienlen_agents.search.tienlen_beliefs`) the probability is multiplied by those of the
 cards. Most proposals are rejected, so rejections are made cheap:
@@ -76,6 +77,7 @@ class Replay(NamedTuple):
         cache: int64 (1 << CACHE_BITS, 2), a hand with its seat; and 1 if all of its plays were asked.
         evidence: float64 (1 << CACHE_BITS, 2), `Evidence` of the same hands.
         others: the model of players that are not the rule-based agent.
+        share: float64 (1,), how likely each opponent is to play as the rule-based agent.
         chain_stats: int64 (2,): queries to the opponent model so far; steps between two worlds.
     """
 
@@ -86,6 +88,7 @@ class Replay(NamedTuple):
     cache: Any
     evidence: Any
     others: PlayerModel
+    share: Any
     chain_stats: Any
 
 
@@ -279,11 +282,11 @@ class Evidence(NamedTuple):
 def weigh(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
     """`evidence` without the cache; plays that speak against a hand move forward in the order."""
     record, order = replay.record, replay.order
-    of_deviation, is_baseline = log_factor(options), options.baseline_share >= 1
+    share: float = replay.share[0]
+    of_deviation, is_baseline = log_factor(options), share >= 1
     total, of_others, of_baseline = 0.0, 0.0, 0.0
     if not is_baseline:
-        of_baseline = log(max(options.baseline_share, LEAST_SHARE))
-        of_others = log(1 - options.baseline_share)
+        of_baseline, of_others = log(max(share, LEAST_SHARE)), log(1 - share)
     for i in range(1, order[seat, 0] + 1):
         event = order[seat, i]
         row = record[event]
@@ -308,6 +311,14 @@ def weigh(line: Rollout, replay: Replay, options: Options, seat: int, hand: int,
     return Evidence(total, 1.0 if is_baseline else exp(of_baseline - log_of_sum(of_baseline, of_others)))
 
 
+def forget_evidence(replay: Replay, share: float) -> None:
+    """Forget what is known of hands; each opponent is the rule-based agent with this probability now."""
+    replay.share[0] = share
+    replay.chain_stats[QUERIES] = 0
+    for i in range(replay.cache.shape[0]):
+        replay.cache[i, 0] = 0
+
+
 def log_of_sum(one: float, two: float) -> float:
     """The logarithm of the sum of two numbers that are given by their logarithms."""
     largest = max(one, two)
@@ -317,7 +328,7 @@ def log_of_sum(one: float, two: float) -> float:
 def evidence(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
     """What a player's past plays say about a hand.
 
-    A player is the rule-based agent with the probability ``options.baseline_share``, and else a player as the
+    A player is the rule-based agent with the probability ``replay.share``, and else a player as the
     model has them; it plays any legal action instead with the probability ``1 - options.inference``. If the
     share is 1, each play that the agent would not have made counts ``1 - options.inference``, and no other.
 
@@ -348,16 +359,14 @@ def log_factor(options: Options) -> float:
 
 
 @noinline
-def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, proposal: Row) -> tuple[int, int]:
+def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple[int, int]:
     """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
 
-    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on. In a large swap all
-    possible numbers are equally likely.
+    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on.
 
     Args:
         stream: of random numbers.
         unseen: the cards that may move.
-        large_swaps: how many of 16 swaps are large.
         current: int64 (5,), the current world.
         proposal: int64 (5,), gets the proposed world.
 
@@ -376,11 +385,8 @@ def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, propo
     two = nth_index(locations & ~(1 << one), draw_below(stream, num_locations - 1))
     limit = min(popcount(current[one] & unseen), popcount(current[two] & unseen))
     n = 1
-    if large_swaps > 0 and draw_below(stream, 16) < large_swaps:
-        n += draw_below(stream, limit)
-    else:
-        while n < limit and draw_below(stream, 2) != 0:
-            n += 1
+    while n < limit and draw_below(stream, 2) != 0:
+        n += 1
     give, take = draw_cards(stream, current[one] & unseen, n), draw_cards(stream, current[two] & unseen, n)
     proposal[one] ^= give | take
     proposal[two] ^= give | take
@@ -415,7 +421,7 @@ def mcmc_steps(
     for location in range(NUM_LOCATIONS):
         unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
-        one, two = propose_swap(stream, unseen, options.large_swaps, current, proposal)
+        one, two = propose_swap(stream, unseen, current, proposal)
         if one < 0:
             return
         log_draw = log((shift_right(random_word(stream), 11) + 1) * 2.0**-53)

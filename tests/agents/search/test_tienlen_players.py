@@ -38,8 +38,8 @@ def states(rules, num_players=None, num_rounds=3):
 def imitation():
     """A model that likes an action as much as the rule-based agent scores it."""
     weights = {name: np.zeros_like(part) for name, part in players.load_models().others._asdict().items()}
-    weights["first"][players.SCORE, 0] = weights["second"][0, 0] = weights["last"][0] = 1
-    weights["first_bias"][0] = 100  # no ReLU cuts it off
+    weights["first"][players.SCORE, 0] = weights["last"][0] = 1
+    weights["bias"][0] = 100  # no ReLU cuts it off
     return players.model_of(weights)
 
 
@@ -77,8 +77,7 @@ def test_what_a_model_likes_is_its_network_of_the_inputs(rules, num_players):
     model = players.load_models().others
     for line, row in list(states(rules, num_players))[::5]:
         likes, inputs, chances, own, baseline = asked(line, model, row)
-        layer = np.maximum(inputs @ model.first + model.first_bias, 0)
-        layer = np.maximum(layer @ model.second + model.second_bias, 0)
+        layer = np.maximum(inputs @ model.first + model.bias, 0)
         np.testing.assert_allclose(likes, layer @ model.last, rtol=1e-4, atol=1e-4)
         assert own == likes.argmax()
         of_legal = chances[:-1]
@@ -140,7 +139,7 @@ def test_plays_tell_who_plays_as_the_rule_based_agent():
             context = SearchContext(view.rules)
             for index in range(len(games)):
                 decision = decision_of(view, index)
-                options = SearchAgent().options._replace(baseline_share=0.5)
+                options = SearchAgent().options._replace(baseline_share=0.5, known_effort=2.0)
                 if len(decision.actions) > 1 and context.start(decision, options, 0) > 0:
                     worlds = context.draw(20)
                     seats = [seat for seat in range(4) if worlds[:, seat].any() and seat != view.seat[index]]
