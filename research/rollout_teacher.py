@@ -47,7 +47,7 @@ LAST_PART: Final = 0.3  # of the run; the result is the mean of the networks aft
 BATCH: Final = 1024
 
 
-class Lessons(NamedTuple):
+class TriedDecisions(NamedTuple):
     """Decisions of a network, with more than one legal action each.
 
     Attributes:
@@ -97,7 +97,7 @@ def try_all(line, models, rows, seats, as_baseline, scratch, earned) -> None:  #
         at += end
 
 
-class Table:
+class VariantTable:
     """Where a network learns: a variant, and arrays to play it.
 
     Args:
@@ -115,7 +115,7 @@ class Table:
 
     def play(
         self, agent: NetworkAgent, models: PlayerModels, rounds: int, share: float, explore: float, seed: int
-    ) -> Lessons:
+    ) -> TriedDecisions:
         """Play rounds with a network, and try all actions of its decisions.
 
         Args:
@@ -169,7 +169,7 @@ class Table:
         full[:, : general.num_state_inputs] = general.state_columns(rules).expand(observation)
         rule_inputs = general.rule_inputs(rules, reward_of(rules))[: config.num_rule_inputs]
         full[:, general.num_state_inputs :] = rule_inputs
-        return Lessons(
+        return TriedDecisions(
             torch.from_numpy(full),
             as_bfloat16(general.action_columns(rules).expand(features)),
             torch.from_numpy(prior),
@@ -179,7 +179,7 @@ class Table:
         )
 
 
-class Progress(NamedTuple):
+class LearningStep(NamedTuple):
     """What is printed of an iteration: means over its decisions.
 
     Attributes:
@@ -192,8 +192,12 @@ class Progress(NamedTuple):
 
 
 def learn(
-    network: ActionNetwork, optimizer: torch.optim.Optimizer, lessons: Lessons, alpha: float, order: IntArray
-) -> Progress:
+    network: ActionNetwork,
+    optimizer: torch.optim.Optimizer,
+    lessons: TriedDecisions,
+    alpha: float,
+    order: IntArray,
+) -> LearningStep:
     """Take a step of gradient descent for each batch of decisions in an order."""
     begin = np.cumsum(lessons.num_legal) - lessons.num_legal
     losses, gains = [], []
@@ -218,7 +222,7 @@ def learn(
         now = segment_log_softmax(logits.detach(), owner, len(chosen)).exp()
         losses.append(float(loss.detach()))
         gains.append(float(((now - before.exp()) * earned).sum()) / len(chosen))
-    return Progress(float(np.mean(losses)), float(np.mean(gains)))
+    return LearningStep(float(np.mean(losses)), float(np.mean(gains)))
 
 
 def add_to_mean(mean: dict[str, Tensor], network: ActionNetwork, count: int) -> None:
@@ -246,7 +250,7 @@ def main() -> None:
     torch.set_num_threads(1)
     rng, models = np.random.default_rng(options.seed), players.load_models()
     start = NetworkAgent.load(options.start)
-    tables = [Table(rules_of(text), start) for text in options.rules]
+    tables = [VariantTable(rules_of(text), start) for text in options.rules]
     network = ActionNetwork.of(start.network)
     trained = [weights for weights in network.parameters() if weights.requires_grad]
     optimizer = torch.optim.Adam(trained, options.learning_rate)

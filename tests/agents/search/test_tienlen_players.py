@@ -133,13 +133,13 @@ def test_plays_tell_who_plays_as_the_rule_based_agent():
     shares = {}
     for name in ("heuristic", "reference"):
         found = shares[name] = []
-        for step, (_, games, view) in enumerate(views(tienlen_agents.load(name), "cardgames", 12)):
-            if step not in (18, 24):
+        for step, (_, games, view) in enumerate(views(tienlen_agents.load(name), "cardgames", 24)):
+            if step not in (24, 30):
                 continue
             context = SearchContext(view.rules)
             for index in range(len(games)):
                 decision = decision_of(view, index)
-                options = SearchAgent().options._replace(baseline_share=0.5, known_effort=2.0)
+                options = SearchAgent().options._replace(baseline_share=0.7, known_effort=2.0)
                 if len(decision.actions) > 1 and context.start(decision, options, 0) > 0:
                     worlds = context.draw(20)
                     seats = [seat for seat in range(4) if worlds[:, seat].any() and seat != view.seat[index]]
