@@ -80,9 +80,9 @@ def rules_of(text: str) -> Rules:
     return rules
 
 
-def new_line(rules: Rules) -> Rollout:
-    """Arrays to ask the rule-based agent."""
-    spec, actions = build_spec(rules)
+def new_line(rules: Rules, reward: str = "points") -> Rollout:
+    """Arrays to ask the rule-based agent, and for rollouts with a reward scheme."""
+    spec, actions = build_spec(rules, reward=reward)
     line = new_rollout(decide.new_workspace(), spec, actions)
     splits.set_rules(line.policy, spec)
     return line

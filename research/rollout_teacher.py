@@ -8,7 +8,7 @@ of its decisions is played out once, in the true deal, by the models of players 
 comes up, are what its decisions are played in; so the mean over many decisions is what an action earns under
 exactly that belief, with all actions compared in the same deal. The network learns the logits of FILE plus
 `--alpha` times what an action earns, by least squares; a constant in each decision is free. Under rules with
-payments, where nothing is tried, it learns to stay as it is.
+payments it earns these, and a stake counts like a point.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from research.players import new_line, rules_of
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.general import reward_of
 from tienlen_agents.networks.network import general_inputs, log_softmax, sample
+from tienlen_agents.rule_based.heuristic import splits
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search import tienlen_players as players
 from tienlen_agents.search.tienlen_players import PlayerModels
@@ -107,9 +108,10 @@ class VariantTable:
 
     def __init__(self, rules: Rules, start: NetworkAgent) -> None:
         self.rules = rules
-        self.line: Rollout = new_line(rules)
+        self.reward = "payments" if has_payments(rules) else "points"
+        self.line: Rollout = new_line(rules, self.reward)
+        self.unit = splits.stake_of(self.line.spec) if self.reward == "payments" else 1
         self.start = start.network_for(rules)
-        self.has_payments = has_payments(rules)
         self.scratch = np.zeros((2, len(self.line.ids)), np.int64)
         self.heuristic = tienlen_agents.load("heuristic")
 
@@ -127,11 +129,11 @@ class VariantTable:
             seed: of deals and draws.
         """
         rng, rules = np.random.default_rng(seed), self.rules
-        batch = Batch(rules, rounds, history_length=1, reward="payments" if self.has_payments else "zero_sum")
+        batch = Batch(rules, rounds, history_length=1, reward=reward_of(rules))
         batch.reset(rng)
         rewards = np.zeros((rounds, rules.num_players), np.float32)
         own = rng.integers(rules.num_players, size=rounds)
-        is_alone = rng.random(rounds) < (0 if self.has_payments else share)
+        is_alone = rng.random(rounds) < share
         network, parts = agent.network_for(rules), []
         while len(games := np.flatnonzero(batch.turn >= 0)):
             view = View(batch, games)
@@ -149,10 +151,10 @@ class VariantTable:
                 actions[free] = inputs.action[sample(mixed, start, rng)]
                 before = log_softmax(self.start.logits(inputs), start)
                 earned = np.zeros(len(inputs.action))
-                if not self.has_payments:
-                    rows = batch.kernel_arrays.rows[games[free], : len(self.line.row)].copy()
-                    others = np.where(is_alone[games[free]], ~(1 << seats[free]), 0)
-                    try_all(self.line, models, rows, seats[free], others, self.scratch, earned)
+                rows = batch.kernel_arrays.rows[games[free], : len(self.line.row)].copy()
+                others = np.where(is_alone[games[free]], ~(1 << seats[free]), 0)
+                try_all(self.line, models, rows, seats[free], others, self.scratch, earned)
+                earned /= self.unit
                 parts.append(
                     (
                         inputs.observation.copy(), inputs.action_features.copy(), inputs.prior.copy(),
