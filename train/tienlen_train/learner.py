@@ -222,11 +222,14 @@ def advantages(
     """
     reward, next_index = trajectories.reward, trajectories.next_index
     # The last value and the last advantage stand for "no next decision".
-    value: Any = np.append(values, np.float32(0))
-    advantage: Any = np.zeros_like(value)
+    value: Any
+    advantage: Any
     if isinstance(values, Tensor):
         value = nn.functional.pad(values, (0, 1))
         advantage = torch.zeros_like(value)
+    else:
+        value = np.append(values, np.float32(0))
+        advantage = np.zeros_like(value)
     # Backwards over steps: a decision and its next one are never in one step.
     for now in reversed(trajectories.steps()):
         after = next_index[now]

@@ -152,6 +152,23 @@ class Interrupted(OnMachine):
         return super().play_and_learn()
 
 
+@pytest.mark.parametrize(
+    ("trainer_of", "config_of"), [(PPOTrainer, PPOConfig), (DMCTrainer, DMCConfig)], ids=["ppo", "dmc"]
+)
+def test_learning_takes_no_tensor_of_a_device_for_an_array(
+    trainer_of: Any, config_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tensors here are the processor's, which NumPy takes; those of a device it refuses, as here."""
+
+    def refuse(*_: Any) -> None:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    config = config_of(num_games=8, batch_size=64, threads=1, **SMALL)
+    run = trainer_of(config, actor=DeviceActor(MACHINE))
+    monkeypatch.setattr(torch.Tensor, "__array__", refuse)
+    assert np.isfinite(list(run.iterate().values())).all()
+
+
 def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
     config = PPOConfig(
         num_games=8,
