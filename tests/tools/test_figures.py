@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from research import peer_loops
-from tools.figures import __main__ as program, exact_views, pages, results, sources, views
+from tools.figures import __main__ as program, exact_views, pages, registry, results, sources, views
 from tools.figures.readers import (
     jax_rows,
     learning_curves,
@@ -40,6 +40,13 @@ from tools.figures.registry import (
 )
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_trainings_depend_on_all_of_the_networks_but_their_weights() -> None:
+    folder = sources.ROOT / registry.AGENTS / "networks"
+    code = {path for path in sources.files_of([f"{registry.AGENTS}/networks"]) if "weights" not in path.parts}
+    assert folder / "features" / "__init__.py" in code
+    assert set(sources.files_of(registry.NETWORKS)) == code
 
 
 def test_no_page_says_what_no_result_says() -> None:

@@ -85,7 +85,14 @@ AGENTS: Final = "agents/tienlen_agents"
 ARENA: Final = tuple(f"{AGENTS}/arena/{name}.py" for name in ("chunk", "play", "result", "stats"))
 BASELINES: Final = (*ENGINE, *ARENA, f"{AGENTS}/rule_based")
 LEARNED: Final = (f"{AGENTS}/search", f"{AGENTS}/networks", f"{AGENTS}/endgame.py")
-TRAINING: Final = (*BASELINES, f"{AGENTS}/networks", "train/tienlen_train")
+WEIGHTS: Final = f"{AGENTS}/networks/weights"
+NETWORK_CODE: Final = "__init__ agent general inference network policy_file sb3_policy shipped"
+NETWORKS: Final = (
+    f"{AGENTS}/networks/features",
+    *(f"{AGENTS}/networks/{name}.py" for name in NETWORK_CODE.split()),
+)
+# No training command reads the shipped weights, so a new network makes none of their results stale.
+TRAINING: Final = (*BASELINES, *NETWORKS, "train/tienlen_train")
 BENCHMARKS: Final = ("train/tienlen_train/benchmarks.py", "extensions/bench/tienlen_bench")
 ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
@@ -342,7 +349,7 @@ ENTRIES: Final = {
                 f" {DEALT}",
             },
             lambda outputs: matches({"match": outputs["match"]}),
-            (*TRAINING, "extensions/data/tienlen_data"),
+            (*TRAINING, WEIGHTS, "extensions/data/tienlen_data"),
             9,
             seed=1,
             deals=1000,
@@ -596,6 +603,7 @@ HISTORICAL: Final = {
     "soft-teacher": Historical(
         "f74fa93", "python -m research.soft_teacher --teacher-coef 2", "3ff62ddcfdab10fb"
     ),
+    "gpu-learning": Historical("cc8eeb6", "make bench-gpu", "698d8cbc601bb218"),
     "gpu-engine": Historical("bcfc7db", "make bench-gpu", "1329a6fb21fff2ec"),
     "exploiters-tienlen": Historical(
         "a0038c6", "tienlen train best-response --agent champion:worlds=0", "4fd991feb6a49622"
