@@ -6,6 +6,8 @@ import ast
 import json
 import re
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -47,6 +49,29 @@ def test_trainings_depend_on_all_of_the_networks_but_their_weights() -> None:
     code = {path for path in sources.files_of([f"{registry.AGENTS}/networks"]) if "weights" not in path.parts}
     assert folder / "features" / "__init__.py" in code
     assert set(sources.files_of(registry.NETWORKS)) == code
+
+
+TRAIN = """
+import sys
+from tienlen_train.ppo import main
+sys.addaudithook(lambda event, args: print("READ") if event == "open" and FOLDER in str(args[0]) else None)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "reads"), [("", False), ("--env thirteens", False), ("--baselines champion:worlds=0", True)]
+)
+def test_a_training_reads_shipped_weights_only_if_it_is_told_to(
+    words: str, reads: bool, tmp_path: Path
+) -> None:
+    """So the figures of training do not depend on them."""
+    small = "--decisions 3000 --num-games 64 --eval-every 1 --eval-deals 4 --final-deals 4 --threads 1"
+    code = TRAIN.replace("FOLDER", repr(registry.WEIGHTS))
+    command = [sys.executable, "-c", code, *words.split(), *small.split(), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=sources.ROOT)
+    assert (tmp_path / "policy.safetensors").exists()
+    assert ("READ" in done.stdout) == reads
 
 
 def test_no_page_says_what_no_result_says() -> None:

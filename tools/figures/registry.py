@@ -91,7 +91,7 @@ NETWORKS: Final = (
     f"{AGENTS}/networks/features",
     *(f"{AGENTS}/networks/{name}.py" for name in NETWORK_CODE.split()),
 )
-# No training command reads the shipped weights, so a new network makes none of their results stale.
+# These runs start from new weights and read none that are shipped: a shipped network makes no result stale.
 TRAINING: Final = (*BASELINES, *NETWORKS, "train/tienlen_train")
 BENCHMARKS: Final = ("train/tienlen_train/benchmarks.py", "extensions/bench/tienlen_bench")
 ALL_AGENTS: Final = (*BASELINES, *LEARNED)

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.figures import exact_views
-from tools.figures.registry import BASELINE_TABLES, ENTRIES, HISTORICAL, PAYING
+from tools.figures.registry import BASELINE_TABLES, ENTRIES, HISTORICAL, PAYING, WEIGHTS
 from tools.figures.results import cheapest_first, minutes_of, result_of, values_of
 from tools.figures.sources import ROOT
 from tools.figures.text import duration, interval, rate, significant, table
 
 LEADERBOARD: Final = ROOT / "leaderboard"
-WEIGHTS: Final = ROOT / "agents" / "tienlen_agents" / "networks" / "weights"
 LARGE: Final = 5  # a parity from here on is shown with one digit
 
 # ---------------------------------------------------------------- the agents of the README
@@ -585,7 +584,7 @@ CHAMPION_WEIGHTS: Final = "tienlen-general-v4"
 
 def page_weights() -> str:
     """The sizes of the networks that the page loads, and how long a slow line takes."""
-    sizes = {path.stem: path.stat().st_size for path in WEIGHTS.glob("*.safetensors")}
+    sizes = {path.stem: path.stat().st_size for path in (ROOT / WEIGHTS).glob("*.safetensors")}
     champion = sizes[CHAMPION_WEIGHTS]
     small = sorted(size for name, size in sizes.items() if "-small-" in name)
     low, high = small[0], small[-1]
