@@ -100,7 +100,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion champion:adapt=1"
+    " champion:worlds=0 champion"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -112,7 +112,30 @@ PAYING: Final = ("south", "south_winner", "south_count", "north", "bga")
 ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
-PAIRED: Final = "--deals {deals} --seed {seed} --out {out}/rounds.jsonl"
+PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
+# The champion at its tables: minutes and commands. Slow agents play the first 1,000 of the deals.
+BEFORE: Final = "champion:file=tienlen-general-v4"
+FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
+CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
+    **{
+        str(players): (
+            minutes,
+            {
+                "": f"--opponent heuristic --players {players} {FAST}",
+                "slow": f"--opponent heuristic --players {players} --deals 1000 search champion",
+            },
+        )
+        for players, minutes in ((4, 35), (3, 18), (2, 7))
+    },
+    "reference": (
+        45,
+        {
+            "": f"--opponent reference {FAST}",
+            "slow": "--opponent reference --deals 1000 champion champion:worlds=256",
+        },
+    ),
+    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"}),
+}
 
 
 SMALL_LEAGUE: Final = "heuristic champion:worlds=0 greedy_long greedy random"
@@ -139,7 +162,7 @@ SMALL_GAMES: Final = {  # by their name on the page
     "7 ranks × 2 suits, 4 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 7s 7c 8s 8c 2s 2c' --cards-each 4",
 }
 
-NETWORK_DRAWN: Final = "policy:agents/tienlen_agents/networks/weights/tienlen-general-v4.safetensors,sample=1"
+NETWORK_DRAWN: Final = "policy:agents/tienlen_agents/networks/weights/tienlen-general-v5.safetensors,sample=1"
 EXACT_AGENTS: Final = f"random greedy greedy_long heuristic champion:worlds=0 {NETWORK_DRAWN}"
 LOOKING: Final = "heuristic champion:worlds=0 greedy random"
 TRUSTS: Final = ("0", ".5", ".95", ".99", "1")
@@ -154,7 +177,7 @@ COVERAGE_LINE: Final = (
 )
 SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
 STRANGERS_LINE: Final = (
-    r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): [\d.]+ (?P<at_least_3>[\d.]+) [\d.]+"
+    r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): (?P<baseline>[\d.]+) (?P<known>[\d.]+)"
 )
 MINARI_LINE: Final = r"(?P<key>\S+): .*; (?P<episodes>\d+) episodes/s, (?P<kilobytes>\d+) kB each; .*"
 SUITE: Final = ("extensions/suite/tienlen_suite", "examples/bot.pl", *ALL_AGENTS)
@@ -453,28 +476,22 @@ ENTRIES: Final = {
         ),
         FigureEntry(
             "choices",
-            {"": f"research.choices search champion champion:adapt=1 --seed {{seed}} {TO_FILE}"},
+            {"": f"research.choices search {BEFORE} champion --seed {{seed}} {TO_FILE}"},
             rows,
             (*ALL_AGENTS, "research/choices.py", "research/hands.py"),
             12,
             seed=21,
         ),
-        FigureEntry(
-            "champion-adapt",
-            {
-                key: f"research.paired_match {PAIRED} {words}"
-                for key, words in {
-                    "4": "--opponent heuristic search champion champion:adapt=1",
-                    "3": "--opponent heuristic --players 3 search champion champion:adapt=1",
-                    "2": "--opponent heuristic --players 2 search champion champion:adapt=1",
-                    "reference": "--opponent reference champion champion:adapt=1",
-                }.items()
-            },
-            paired,
-            (*ALL_AGENTS, "research/paired_match.py"),
-            60,
-            seed=58_000_001,
-            deals=1000,
+        *(
+            FigureEntry(
+                f"champion-{name}",
+                {key: f"research.paired_match {PAIRED_BY} {words}" for key, words in commands.items()},
+                paired,
+                (*ALL_AGENTS, "research/paired_match.py"),
+                minutes,
+                seed=58_000_001,
+            )
+            for name, (minutes, commands) in CHAMPION_TABLES.items()
         ),
         FigureEntry(
             "coverage",

@@ -64,11 +64,8 @@ def bonus(decision: Decision, options: Options, workspace: Workspace, index: int
     return points
 
 
-def is_worse(options: Options, workspace: Workspace, best: int, other: int) -> bool:
-    """Whether a candidate's mean value is far below the best one's, by the differences in each world.
-
-    With `Options.indifference` it need not be below: it is enough that it cannot be better by more.
-    """
+def is_worse(workspace: Workspace, best: int, other: int) -> bool:
+    """Whether a candidate's mean value is far below the best one's, by the differences in each world."""
     num, num_worlds = workspace.sizes[NUM_CANDIDATES], workspace.sizes[NUM_WORLDS]
     total, squares = 0.0, 0.0
     for w in range(num_worlds):
@@ -77,7 +74,7 @@ def is_worse(options: Options, workspace: Workspace, best: int, other: int) -> b
         squares += difference * difference
     mean = total / num_worlds
     variance = max(squares / num_worlds - mean * mean, 0.0)
-    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds) - options.indifference)
+    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds))
 
 
 def num_after(step: int, num_steps: int, num_candidates: int) -> int:
@@ -108,7 +105,7 @@ def eliminate(decision: Decision, options: Options, workspace: Workspace, limit:
     for at in range(num):
         k = order[at]
         is_kept = at == 0 or (
-            kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(options, workspace, order[0], k))
+            kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(workspace, order[0], k))
         )
         scores[k] = 1.0 if is_kept else 0.0
         kept += 1 if is_kept else 0

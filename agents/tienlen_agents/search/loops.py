@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple
 
-from tienlen_agents.rule_based.rollout import RolloutGame, rollout
+from tienlen_agents.rule_based.rollout import RolloutGame, apply_to, play_out
 from tienlen_agents.search import estimates
 from tienlen_agents.search.estimates import MAX_LISTED, NUM_SERIES
 from tienlen_agents.search.halving import (
@@ -60,7 +60,7 @@ def fill_source(decision: Decision, workspace: Workspace) -> None:
 
 
 @noinline
-def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:
+def evaluate_world(decision: Decision, options: Options, workspace: Workspace, memory: object) -> None:
     """Append the values of all candidates in the current world.
 
     A chain can return to a world: the results of earlier rollouts are reused.
@@ -80,10 +80,14 @@ def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -
                 fill_source(decision, workspace)
                 is_filled = True
             line = workspace.line
-            rollout(
-                line, workspace.source, workspace.source.shape[0], decision.actions[index],
-                decision.cards[index], seat,
+            apply_to(
+                workspace.source, line.row, workspace.source.shape[0], line.spec, line.actions,
+                decision.actions[index], decision.cards[index], line.rewards,
             )  # fmt: skip
+            if options.has_models:
+                search_game.play_out(line, workspace.world, memory, seat)
+            else:
+                play_out(line, seat)
             is_first = line.row[rollout_game.place + seat] == 0
             workspace.earned[slot] = line.rewards[seat] + (options.first_place_bonus if is_first else 0.0)
             workspace.played[slot] = key
@@ -106,7 +110,7 @@ def sample_worlds(
     """Draw the next worlds and evaluate the candidates in each."""
     for _ in range(num_worlds):
         search_game.draw(decision, options, workspace, memory)
-        evaluate_world(decision, options, workspace)
+        evaluate_world(decision, options, workspace, memory)
 
 
 def resolve(decision: Decision, workspace: Workspace, memory: object) -> tuple[int, int]:
@@ -150,10 +154,12 @@ def begin_estimate(decision: Decision, options: Options, workspace: Workspace, m
     return num if num <= MAX_LISTED else 0
 
 
-def add_world(decision: Decision, options: Options, workspace: Workspace, series: int, weight: float) -> None:
+def add_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, series: int, weight: float
+) -> None:
     """Evaluate all actions in the current world, and add what they earn to the sums of a series."""
     workspace.sizes[NUM_WORLDS] = 0
-    evaluate_world(decision, options, workspace)
+    evaluate_world(decision, options, workspace, memory)
     for k in range(workspace.sizes[NUM_CANDIDATES]):
         workspace.series[series, k] += weight * workspace.values[k]
 
@@ -183,7 +189,7 @@ def evaluate(
                 total, largest = total * factor, log_weight
             if log_weight > -math.inf:
                 weight = exp(log_weight - largest)
-                add_world(decision, options, workspace, 0, weight)
+                add_world(decision, options, workspace, memory, 0, weight)
                 total += weight
         multiply(workspace, 0, 1 / total)
         estimates.summarise_exact(workspace.series, num, out)
@@ -192,7 +198,7 @@ def evaluate(
         search_game.restart(decision, options, workspace, memory)
         for _ in range(size):
             search_game.draw(decision, options, workspace, memory)
-            add_world(decision, options, workspace, series, 1 / size)
+            add_world(decision, options, workspace, memory, series, 1 / size)
     estimates.summarise(workspace.series, num, options.reward_unit / (size * NUM_SERIES), out)
     return size * NUM_SERIES
 
