@@ -45,8 +45,6 @@ ACTIONS: Final = 80  # of the decisions of one seat in a round, on average at mo
 DECISIONS: Final = 14
 BATCH: Final = 4096
 DIGITS: Final = 6  # of a weight in the file
-
-
 VARIANTS: Final = [
     "cardgames", "cardgames:3", "cardgames:2", "mobile", "mobile:3", "mobile:2", "foicica", "pagat", "south",
     "south_count", "north", "bga",

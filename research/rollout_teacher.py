@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import tienlen_agents
-from research.players import new_line, rules_of
+from research.players import VARIANTS, new_line, rules_of
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.general import reward_of
 from tienlen_agents.networks.network import general_inputs, log_softmax, sample
@@ -49,10 +49,7 @@ from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_train.network import ActionNetwork, as_bfloat16, segment_log_softmax
 
-VARIANTS: Final = [
-    "cardgames", "cardgames:3", "cardgames:2", "mobile", "mobile:3", "mobile:2", "foicica", "pagat", "south",
-    "south_count", "north", "south_winner", "bga",
-]  # fmt: skip
+TAUGHT: Final = [*VARIANTS, "south_winner"]
 LEAST_LOG: Final = -10.0  # of the network's log-probabilities
 LAST_PART: Final = 0.3  # of the run; the result is the mean of the networks after each iteration of it
 BATCH: Final = 1024
@@ -335,7 +332,7 @@ def main() -> None:
     """Train a network, and write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("start", type=Path, help="the general network to start from")
-    parser.add_argument("--rules", nargs="+", default=VARIANTS, help="every other iteration has the first")
+    parser.add_argument("--rules", nargs="+", default=TAUGHT, help="every other iteration has the first")
     parser.add_argument("--rounds", type=int, default=1000, help="of an iteration")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--alpha", type=float, default=30.0, help="for each point")

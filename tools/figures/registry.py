@@ -100,7 +100,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion"
+    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=8 champion champion:worlds=256"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -115,7 +115,7 @@ TO_FILE: Final = "--out {out}/out.json"
 PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
 # The champion at its tables: minutes and commands. Slow agents play the first 1,000 of the deals.
 BEFORE: Final = "champion:file=tienlen-general-v4"
-FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
+FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=8 champion"
 CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
     **{
         str(players): (
@@ -134,7 +134,7 @@ CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
             "slow": "--opponent reference --deals 1000 champion champion:worlds=256",
         },
     ),
-    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"}),
+    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=8 champion"}),
 }
 
 

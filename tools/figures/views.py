@@ -280,7 +280,7 @@ CHAMPION_WORDS: Final = {
     "before": f"three `{BEFORE}`",
 }
 TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
-QUICK: Final = (BEFORE, "champion:worlds=10", "champion")
+QUICK: Final = (BEFORE, "champion:worlds=8", "champion")
 SLOW: Final = ("champion", "search", "champion:worlds=256")
 
 
@@ -294,6 +294,9 @@ def _at_tables(agents: Sequence[str], key: str, minus: str) -> str:
             is_paired = next(iter(found)) == minus
             more = interval(found["champion"]["more"], 3).replace("-", "−") if is_paired else "–"
             lines.append([words, *cells, more])
+    times = values_of("decision-times")
+    milliseconds = [f"{significant(times[agent]['mean'])} ms" for agent in agents]
+    lines.append(["time of a decision", *milliseconds, "–"])
     return table(["against", *(f"`{agent}`" for agent in agents), f"`champion` minus `{minus}`"], lines)
 
 
@@ -675,8 +678,8 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "machine-code": (("machine-code",), machine_code),
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
-    "champion-tables": (TABLES, champion_tables),
-    "champion-slow": (TABLES[:-1], champion_slow),
+    "champion-tables": (("decision-times", *TABLES), champion_tables),
+    "champion-slow": (("decision-times", *TABLES[:-1]), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
     "small-games-league": (("small-games-league",), small_games_league),
     "jax-speed": (("jax-speed",), jax_speed),
