@@ -63,7 +63,7 @@ def policies(
 def main() -> None:
     """Print the rows of a game."""
     tree = build(small_game(sys.argv[1]))
-    network = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v4.safetensors", sample=True)
+    network = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v5.safetensors", sample=True)
     prior = policy_of(tree, network)
     heuristic = policy_of(tree, tienlen_agents.load("heuristic"))
     for name, policy in (("prior", prior), ("heuristic", heuristic)):

@@ -75,7 +75,11 @@ class SearchedNetwork(SearchAgent):
         if not (self.with_models and context.has_models):
             return options
         return options._replace(
-            floor=log(FLOOR), known_effort=KNOWN_EFFORT, baseline_share=BASELINE_SHARE, has_models=True
+            floor=log(FLOOR),
+            known_effort=KNOWN_EFFORT,
+            baseline_share=BASELINE_SHARE,
+            has_models=True,
+            lists_worlds=True,
         )
 
     def log_probabilities(self, view: View) -> Float32Array:

@@ -13,6 +13,7 @@ import math
 from typing import Final
 
 from tienlen_agents.search.interface import Decision, Options, Workspace
+from tienlen_env.games.common.floats import exp, log
 
 # Entries of `Workspace.sizes`.
 NUM_CANDIDATES: Final = 0
@@ -24,6 +25,7 @@ Z_ELIMINATE: Final = 3.0
 MIN_SAMPLES: Final = 8  # worlds before a candidate is dropped by `Z_ELIMINATE`
 PRIOR_POINTS: Final = 0.1  # bonus in points for each unit of a prior's log-probabilities
 TIE_BONUS: Final = 1e-9  # of the default action
+UNIFORM: Final = 0.02  # share of the uniform policy in a prior of exact values
 
 
 def start(decision: Decision, options: Options, workspace: Workspace, default: int) -> int:
@@ -37,6 +39,15 @@ def start(decision: Decision, options: Options, workspace: Workspace, default: i
     workspace.sizes[NUM_WORLDS] = 0
     workspace.sizes[DEFAULT] = default
     return num
+
+
+def keep_all(decision: Decision, workspace: Workspace) -> int:
+    """Make all actions candidates, whatever the prior says; their number."""
+    num = decision.actions.shape[0]
+    for i in range(num):
+        workspace.candidates[i] = i
+    workspace.sizes[NUM_CANDIDATES] = num
+    return int(num)
 
 
 def num_steps(num_candidates: int) -> int:
@@ -61,6 +72,19 @@ def bonus(decision: Decision, options: Options, workspace: Workspace, index: int
             points += PRIOR_POINTS * options.prior_weight * decision.log_prior[index]
         elif is_default:
             points += options.prior_weight / math.sqrt(workspace.sizes[NUM_WORLDS])
+    return points
+
+
+def exact_bonus(decision: Decision, options: Options, workspace: Workspace, index: int) -> float:
+    """The prior bonus of an action where values have no noise, in points.
+
+    A prior that is sure of a wrong action is what can be exploited in a search; so a part of it is the
+    uniform policy.
+    """
+    points = TIE_BONUS if index == workspace.sizes[DEFAULT] else 0.0
+    if options.has_prior:
+        chance = (1 - UNIFORM) * exp(decision.log_prior[index]) + UNIFORM / decision.actions.shape[0]
+        points += PRIOR_POINTS * options.prior_weight * log(chance)
     return points
 
 

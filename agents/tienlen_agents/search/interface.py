@@ -79,6 +79,8 @@ class Options(NamedTuple):
             more worlds the chain is longer.
         has_models: whether such models play the rollouts: of those who do not play as the baseline, and of
             the seat to act.
+        lists_worlds: whether few worlds are listed, each with its probability, and not sampled; a part of the
+            prior is then the uniform policy.
     """
 
     seed: int
@@ -94,6 +96,7 @@ class Options(NamedTuple):
     baseline_share: float = 1.0
     known_effort: float = 0.0
     has_models: bool = False
+    lists_worlds: bool = False
 
 
 class Estimates(NamedTuple):

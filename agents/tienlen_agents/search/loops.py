@@ -15,6 +15,8 @@ from tienlen_agents.search.halving import (
     NUM_CANDIDATES,
     NUM_WORLDS,
     eliminate,
+    exact_bonus,
+    keep_all,
     num_after,
     num_steps,
     num_worlds_after,
@@ -31,6 +33,8 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.specialise import GIVEN, each, specialise
 
 RESULT_BITS: Final = 13  # of rollouts that are remembered
+UNLIKELY: Final = 10.0  # nats below the likeliest world, where a choice looks at no world
+LISTED_SHARE: Final = 16  # worlds are listed up to as many budgets; late in a round that is less work
 
 search_game: SearchGame = GIVEN
 rollout_game: RolloutGame = GIVEN
@@ -127,9 +131,13 @@ def search(decision: Decision, options: Options, workspace: Workspace, memory: o
         solved = search_game.solve(decision, workspace, memory, default)
         if solved >= 0:
             return solved
-    if start_halving(decision, options, workspace, default) == 1:
+    if start_halving(decision, options, workspace, default) == 1 and not options.lists_worlds:
         return int(workspace.candidates[0])
     scale = begin_search(decision, options, workspace, memory)
+    if options.lists_worlds and scale > 0:
+        listed = search_game.num_worlds(decision, workspace, memory)
+        if 0 < listed <= LISTED_SHARE * options.worlds:
+            return best_of_all(decision, options, workspace, memory, listed)
     steps = num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
     for step in range(steps):
         wanted = num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
@@ -164,10 +172,55 @@ def add_world(
         workspace.series[series, k] += weight * workspace.values[k]
 
 
+def clear(workspace: Workspace, series: int) -> None:
+    """Make the sums of a series 0."""
+    for k in range(workspace.sizes[NUM_CANDIDATES]):
+        workspace.series[series, k] = 0.0
+
+
 def multiply(workspace: Workspace, series: int, factor: float) -> None:
     """Multiply the sums of a series."""
     for k in range(workspace.sizes[NUM_CANDIDATES]):
         workspace.series[series, k] *= factor
+
+
+def evaluate_all(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int, least: float
+) -> None:
+    """Write what the candidates earn in all worlds to the first series, by how likely each world is.
+
+    Worlds whose logarithm is below `least` are left out.
+    """
+    clear(workspace, 0)
+    total, largest = 0.0, -math.inf
+    for w in range(listed):
+        log_weight = search_game.next_world(decision, options, workspace, memory, w == 0)
+        if log_weight > largest:  # the weights are relative to the largest one
+            factor = exp(largest - log_weight)
+            multiply(workspace, 0, factor)
+            total, largest = total * factor, log_weight
+        if log_weight > -math.inf and log_weight >= least:
+            weight = exp(log_weight - largest)
+            add_world(decision, options, workspace, memory, 0, weight)
+            total += weight
+    multiply(workspace, 0, 1 / total)
+
+
+@noinline
+def best_of_all(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int
+) -> int:
+    """The index of the best action by all worlds; no action is dropped by the prior."""
+    num, largest = keep_all(decision, workspace), -math.inf
+    for w in range(listed):
+        largest = max(largest, search_game.next_world(decision, options, workspace, memory, w == 0))
+    evaluate_all(decision, options, workspace, memory, listed, largest - UNLIKELY)
+    best, most = 0, -math.inf
+    for k in range(num):
+        score = workspace.series[0, k] + exact_bonus(decision, options, workspace, k)
+        if score > most:
+            best, most = k, score
+    return best
 
 
 def evaluate(
@@ -176,24 +229,12 @@ def evaluate(
     """Estimate what all actions earn, without a prior; returns the number of worlds."""
     listed = begin_estimate(decision, options, workspace, memory)
     num, size = workspace.sizes[NUM_CANDIDATES], estimates.series_size(options.worlds)
-    for series in range(NUM_SERIES):
-        for k in range(num):
-            workspace.series[series, k] = 0.0
     if listed > 0:
-        total, largest = 0.0, -math.inf
-        for w in range(listed):
-            log_weight = search_game.next_world(decision, options, workspace, memory, w == 0)
-            if log_weight > largest:  # the weights are relative to the largest one
-                factor = exp(largest - log_weight)
-                multiply(workspace, 0, factor)
-                total, largest = total * factor, log_weight
-            if log_weight > -math.inf:
-                weight = exp(log_weight - largest)
-                add_world(decision, options, workspace, memory, 0, weight)
-                total += weight
-        multiply(workspace, 0, 1 / total)
+        evaluate_all(decision, options, workspace, memory, listed, -math.inf)
         estimates.summarise_exact(workspace.series, num, out)
         return listed
+    for series in range(NUM_SERIES):
+        clear(workspace, series)
     for series in range(NUM_SERIES):
         search_game.restart(decision, options, workspace, memory)
         for _ in range(size):

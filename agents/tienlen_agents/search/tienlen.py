@@ -28,6 +28,7 @@ from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import lowest_index, popcount, shift_right
+from tienlen_env.games.common.floats import exp
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.hidden import MAX_TRIES, deal_agrees
@@ -308,12 +309,13 @@ def num_worlds(decision: Decision, workspace: Workspace, memory: TienlenMemory) 
 
 
 @noinline
-def next_world(
+def list_deal(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
 ) -> float:
-    """List the deals; each is as likely as the past plays and the card weights make it.
+    """Write the first or next deal; the logarithm of how likely the past plays and the card weights make it.
 
-    A player counts as the rule-based agent where this is likelier than not.
+    The champion's search takes no card weights here: its network has read them off the same plays. A player
+    counts as the rule-based agent where this is likelier than not.
     """
     chain, replay, line = memory.chain, memory.replay, workspace.line
     deal, unseen, log_weight = workspace.world[:NUM_LOCATIONS], memory.numbers[UNSEEN], 0.0
@@ -325,7 +327,7 @@ def next_world(
         deals.next_deal(unseen, deal)
     if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], deal):
         return -inf
-    if memory.beliefs.sizes[IS_SET] != 0:
+    if memory.beliefs.sizes[IS_SET] != 0 and not (options.lists_worlds and memory.numbers[NUM_EVENTS] != 0):
         log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, deal)
     as_baseline = 0
     for location in range(NUM_LOCATIONS):
@@ -334,10 +336,41 @@ def next_world(
             found = worlds.evidence(line, replay, options, location, deal[location], -inf)
             log_weight += found.log
             share = found.baseline
+        chain.baseline[location] = share
         if location < line.spec[S.NUM_PLAYERS]:
             as_baseline |= (1 if share >= 0.5 else 0) << location
     workspace.world[AS_BASELINE] = as_baseline
     return log_weight
+
+
+@noinline
+def begin_list(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
+    """Find out whether all opponents play as the rule-based agent; if so, ask that agent alone."""
+    total, known, largest, row = 0.0, 0.0, -inf, decision.row
+    for w in range(deals.num_deals(memory.chain.capacity)):
+        log_weight = list_deal(decision, options, workspace, memory, w == 0)
+        if log_weight > largest:
+            factor = exp(largest - log_weight)
+            total, known, largest = total * factor, known * factor, log_weight
+        if log_weight > -inf:
+            weight = exp(log_weight - largest)
+            total += weight
+            for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+                if seat != row[R.TURN] and row[R.LIVE] >> seat & 1:
+                    weight *= memory.chain.baseline[seat]
+            known += weight
+    if known >= KNOWN * total:
+        worlds.forget_evidence(memory.replay, 1.0, MISTAKES)
+
+
+def next_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
+) -> float:
+    """List the deals, see `list_deal`; the champion's search first finds out who the others are."""
+    is_known = memory.replay.share[0] >= 1 or memory.numbers[NUM_EVENTS] == 0
+    if is_first and options.lists_worlds and not is_known:
+        begin_list(decision, options, workspace, memory)
+    return float(list_deal(decision, options, workspace, memory, is_first))
 
 
 def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:

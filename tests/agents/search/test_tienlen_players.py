@@ -10,6 +10,7 @@ from tienlen_agents.rule_based.rollout import new_rollout
 from tienlen_agents.search import tienlen_players as players
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.loops import LISTED_SHARE, UNLIKELY
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.tienlen import kernels, state as R
@@ -146,3 +147,71 @@ def test_plays_tell_who_plays_as_the_rule_based_agent():
                     found += [(worlds[:, -1] >> seat & 1).mean() for seat in seats]
         assert len(found) > 15
     assert np.mean(shares["heuristic"]) > np.mean(shares["reference"]) + 0.3, shares
+
+
+LISTING = SearchAgent(worlds=8).options._replace(
+    baseline_share=0.9, known_effort=1.0, has_models=True, lists_worlds=True
+)  # fmt: skip
+
+
+def listed_decisions(name, rules, num_players):
+    """Decisions with few possible deals, each with a context and the number of deals."""
+    for _, _, view in views(tienlen_agents.load(name), rules, 6, num_players=num_players):
+        context = SearchContext(view.rules)
+        for index in np.flatnonzero(view.num_legal > 1):
+            decision = decision_of(view, index)
+            arguments = decision, LISTING, context.workspace, context.memory
+            listed = context._loops.begin_estimate(*arguments)
+            if 1 < listed <= LISTED_SHARE * LISTING.worlds:
+                yield decision, context, listed
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "num_players"),
+    [("heuristic", "cardgames", 4), ("greedy_long", "mobile", 3), ("heuristic", "medium", 2)],
+)
+def test_few_deals_are_listed_and_the_best_action_by_all_of_them_is_taken(name, rules, num_players):
+    checked = 0
+    for decision, context, listed in listed_decisions(name, rules, num_players):
+        chosen = context.search(decision, LISTING)
+        assert chosen == context.search(decision, LISTING._replace(seed=9))  # nothing is drawn
+        found = context.evaluate(decision, LISTING)
+        assert (found.half_width == 0).all()
+        left_out = listed * np.exp(-UNLIKELY)  # of the weight at most; an action earns 3 points at most
+        assert found.mean[chosen] >= found.mean.max() - 6 * left_out
+        checked += 1
+    assert checked > 5
+
+
+def test_no_prior_is_sure_enough_to_overrule_exact_values():
+    overruled = 0
+    for decision, context, _ in listed_decisions("heuristic", "cardgames", 4):
+        found = context.evaluate(decision, LISTING)
+        order = np.argsort(found.mean)
+        if found.mean[order[-1]] < found.mean[order[0]] + 1:
+            continue
+        prior = np.full(len(order), -60.0)
+        prior[order[0]] = 0
+        sure = decision._replace(log_prior=prior)
+        options = LISTING._replace(has_prior=True, prior_weight=0.3, floor=-20.0)
+        assert context.search(sure, options) != order[0]
+        default, _ = context.resolve(decision)
+        assert context.search(sure, options._replace(lists_worlds=False)) in {order[0], default}
+        overruled += 1
+    assert overruled > 3
+
+
+def test_listed_deals_are_those_of_the_rule_based_agent_alone_where_all_are_that():
+    """Its plays say more: a hand counts a four-hundredth for each play that it would not have made."""
+    sharper = 0
+    for decision, context, listed in listed_decisions("heuristic", "cardgames", 4):
+        logs = []
+        for options in (LISTING, LISTING._replace(lists_worlds=False)):
+            context.start(decision, options, 0)
+            found = np.empty(listed)
+            context._loops.list_worlds(
+                decision, options, context.workspace, context.memory, np.empty((listed, 6), np.int64), found
+            )
+            logs.append(np.exp(found - found.max()))
+        sharper += (logs[0] ** 2).sum() / logs[0].sum() ** 2 > (logs[1] ** 2).sum() / logs[1].sum() ** 2
+    assert sharper > 5
