@@ -33,6 +33,7 @@ from tools.figures.registry import (
     COVERAGE_LINE,
     DEALT,
     ENTRIES,
+    EXPLOITERS,
     HISTORICAL,
     NOTEBOOK_LINES,
     SEARCHES,
@@ -159,12 +160,14 @@ def test_paired_agents_are_read(tmp_path: Path) -> None:
     lines = (
         f"{'search':60s} 1.933 ± 0.036   +0.000 ± 0.000   12.31 ms",
         f"{'champion:adapt=1':60s} 1.921 ± 0.035   -0.012 ± 0.037   6.40 ms",
+        f"{'policy:/home/someone/train/policy.safetensors':60s} 1.500 ± 0.035   -0.433 ± 0.037   0.01 ms",
     )
     (tmp_path / "stdout.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert paired({"4": tmp_path}) == {
         "4": {
             "search": {"points": [1.933, 0.036], "more": [0.0, 0.0]},
             "champion:adapt=1": {"points": [1.921, 0.035], "more": [-0.012, 0.037]},
+            "policy:policy.safetensors": {"points": [1.5, 0.035], "more": [-0.433, 0.037]},
         }
     }
 
@@ -458,6 +461,17 @@ PRINTED_VALUES: dict[str, object] = {
         }
         for name in views.CHAMPION_WORDS
     },
+    "decision-times": {agent: {"mean": 3.57} for agent in (*views.QUICK, *views.SLOW)},
+    "exploiters": {
+        target: {agent: {"points": [1.512, 0.04], "more": [-0.012, 0.04]} for agent in agents.split()}
+        for target, agents in (
+            (
+                "champion:worlds=0",
+                f"champion:worlds=0 {EXPLOITERS.rpartition(' ')[0]} policy:policy.safetensors",
+            ),
+            ("champion", f"{EXPLOITERS.rpartition(' ')[0]} policy:policy.safetensors"),
+        )
+    },
     "small-games-league": {
         game: {"greedy": [0.494, 0.006], "heuristic": [0.577, 0.006]} for game in ("mini", "small")
     },
@@ -553,6 +567,10 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts["champion-tables"].splitlines()[2] == (
         f"| three `heuristic` | {points} | {points} | {points} | 0.024 ± 0.038 |"
     )
+    assert (
+        texts["champion-tables"].splitlines()[-1] == "| time of a decision | 3.6 ms | 3.6 ms | 3.6 ms | – |"
+    )
+    assert texts["exploiters"].splitlines()[2] == "| `champion` | −0.012 ± 0.040 | 0 |"
     assert texts["champion-slow"].splitlines()[3] == (
         "| two `heuristic` | 1.974 ± 0.022 | 1.974 ± 0.022 | – | −0.013 ± 0.025 |"
     )
@@ -586,7 +604,7 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         "| `tienlen suite check` of the first packet | 41 s |  |",
     ]
     assert texts["minari-speed"] == "750 episodes a second, of 32 kB each; the collector made 74"
-    assert "3.74 MB | 19 s |" in texts["page-weights"]
+    assert "3.76 MB | 19 s |" in texts["page-weights"]
     assert "| `random` | 1.2677 |" in texts["exact-agents"]
     assert "iterations to get there | < .0001, 160 |" in texts["exact-agents"]
     assert "| `small` | `random` | 1.2677 | .1460 |" in texts["exact-lookahead"]

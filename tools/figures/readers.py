@@ -125,7 +125,7 @@ def paired(outputs: Mapping[str, Path]) -> Values:
     for key, folder in outputs.items():
         text = (folder / PRINTED).read_text(encoding="utf-8")
         found[key] = {
-            hit["agent"]: {
+            _without_folder(hit["agent"]): {
                 "points": [float(hit["points"]), float(hit["half"])],
                 "more": [float(hit["more"]), float(hit["more_half"])],
             }

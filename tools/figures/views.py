@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.figures import exact_views
-from tools.figures.registry import BASELINE_TABLES, BEFORE, ENTRIES, HISTORICAL, PAYING, WEIGHTS
+from tools.figures.registry import (
+    BASELINE_TABLES,
+    BEFORE,
+    CHAMPION_TABLES,
+    ENTRIES,
+    HISTORICAL,
+    PAYING,
+    WEIGHTS,
+)
 from tools.figures.results import cheapest_first, minutes_of, result_of, values_of
 from tools.figures.sources import ROOT
 from tools.figures.text import duration, interval, rate, significant, table
@@ -277,23 +285,26 @@ CHAMPION_WORDS: Final = {
     "3": "two `heuristic`",
     "2": "one `heuristic`",
     "reference": "three `reference`",
+    "self-play": "three of a policy of self-play that was trained afterwards",
     "before": f"three `{BEFORE}`",
 }
 TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
+SLOW_TABLES: Final = tuple(
+    f"champion-{name}" for name, (_, found) in CHAMPION_TABLES.items() if "slow" in found
+)
 QUICK: Final = (BEFORE, "champion:worlds=8", "champion")
 SLOW: Final = ("champion", "search", "champion:worlds=256")
 
 
-def _at_tables(agents: Sequence[str], key: str, minus: str) -> str:
+def _at_tables(tables: Sequence[str], agents: Sequence[str], key: str, minus: str) -> str:
     """Points of agents alone against equal others, on the same deals; and the champion's less another's."""
     lines = []
-    for name, words in CHAMPION_WORDS.items():
-        found = values_of(f"champion-{name}").get(key, {})
-        if found:
-            cells = [interval(found[agent]["points"], 3) if agent in found else "–" for agent in agents]
-            is_paired = next(iter(found)) == minus
-            more = interval(found["champion"]["more"], 3).replace("-", "−") if is_paired else "–"
-            lines.append([words, *cells, more])
+    for name in tables:
+        found = values_of(name)[key]
+        cells = [interval(found[agent]["points"], 3) if agent in found else "–" for agent in agents]
+        is_paired = next(iter(found)) == minus
+        more = interval(found["champion"]["more"], 3).replace("-", "−") if is_paired else "–"
+        lines.append([CHAMPION_WORDS[name.removeprefix("champion-")], *cells, more])
     times = values_of("decision-times")
     milliseconds = [f"{significant(times[agent]['mean'])} ms" for agent in agents]
     lines.append(["time of a decision", *milliseconds, "–"])
@@ -302,12 +313,35 @@ def _at_tables(agents: Sequence[str], key: str, minus: str) -> str:
 
 def champion_tables() -> str:
     """The champion beside the one before it."""
-    return _at_tables(QUICK, "", BEFORE)
+    return _at_tables(TABLES, QUICK, "", BEFORE)
 
 
 def champion_slow() -> str:
     """The champion beside searches that take longer, on fewer deals."""
-    return _at_tables(SLOW, "slow", "search")
+    return _at_tables(SLOW_TABLES, SLOW, "slow", "search")
+
+
+EXPLOITER_WORDS: Final = {
+    "champion": "`champion`",
+    "champion:rollout=network": "`champion:rollout=network`",
+    "search:worlds=16": "a search with the champion's network as prior and in the rollouts, 16 deals",
+    "search:worlds=64": "the same, 64 deals",
+    "policy:policy.safetensors": "PPO from the network's weights",
+}
+
+
+def exploiters() -> str:
+    """What agents gain over parity, alone against three of the champion's network, and of the champion."""
+    targets = values_of("exploiters")
+    lines = []
+    for start, words in EXPLOITER_WORDS.items():
+        cells = [words]
+        for target in ("champion:worlds=0", "champion"):
+            (name,) = (one for one in targets[target] if one == start or one.startswith(f"{start},"))
+            gain = interval(targets[target][name]["more"], 3).replace("-", "−")
+            cells.append("0" if name == target else gain)
+        lines.append(cells)
+    return table(["exploiter, alone", "against three `champion:worlds=0`", "against three `champion`"], lines)
 
 
 def choices() -> str:
@@ -679,7 +713,8 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
     "champion-tables": (("decision-times", *TABLES), champion_tables),
-    "champion-slow": (("decision-times", *TABLES[:-1]), champion_slow),
+    "exploiters": (("exploiters",), exploiters),
+    "champion-slow": (("decision-times", *SLOW_TABLES), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
     "small-games-league": (("small-games-league",), small_games_league),
     "jax-speed": (("jax-speed",), jax_speed),
