@@ -634,6 +634,9 @@ ENTRIES: Final = {
 # The commit is that whose page first had the figures.
 HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m tienlen_train.ship", "5580b7f0a07f6371"),
+    "champion-limits": Historical(
+        "bec213a", "python -m research.choices search champion", "55ec40e622b30224"
+    ),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
     ),
