@@ -634,6 +634,11 @@ ENTRIES: Final = {
 # The commit is that whose page first had the figures.
 HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m tienlen_train.ship", "5580b7f0a07f6371"),
+    "champion-steps": Historical(
+        "7d6bdf8",
+        "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001",
+        "17ccf49755ed98fc",
+    ),
     "champion-limits": Historical(
         "bec213a", "python -m research.choices search champion", "55ec40e622b30224"
     ),
