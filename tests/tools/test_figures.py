@@ -461,6 +461,16 @@ PRINTED_VALUES: dict[str, object] = {
         }
         for name in views.CHAMPION_WORDS
     },
+    "champion-presets": {
+        f"{preset} {players}": {"champion": {"points": [1.9, 0.05], "more": [-0.024, 0.038]}}
+        for preset in ("mobile", "south")
+        for players in (2, 3, 4)
+    },
+    "champion-strangers": {
+        "greedy": {
+            agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in (views.BEFORE, "champion")
+        }
+    },
     "decision-times": {agent: {"mean": 3.57} for agent in (*views.QUICK, *views.SLOW)},
     "exploiters": {
         target: {agent: {"points": [1.512, 0.04], "more": [-0.012, 0.04]} for agent in agents.split()}
@@ -570,6 +580,8 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         texts["champion-tables"].splitlines()[-1] == "| time of a decision | 3.6 ms | 3.6 ms | 3.6 ms | – |"
     )
+    assert texts["champion-presets"].splitlines()[3] == "| `south` | units |" + " −0.02 ± 0.04 |" * 3
+    assert texts["champion-strangers"].splitlines()[2].endswith("| 1.664 ± 0.051 | 0.024 ± 0.038 |")
     assert texts["exploiters"].splitlines()[2] == "| `champion` | −0.012 ± 0.040 | 0 |"
     assert texts["champion-slow"].splitlines()[3] == (
         "| two `heuristic` | 1.974 ± 0.022 | 1.974 ± 0.022 | – | −0.013 ± 0.025 |"

@@ -111,7 +111,8 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
 
 
 PAIRED_LINE: Final = (
-    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
+    r"(?P<agent>\S+) +(?P<points>-?[\d.]+) ± (?P<half>[\d.]+) +"
+    r"(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
 )
 
 

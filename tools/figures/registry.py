@@ -115,6 +115,7 @@ TO_FILE: Final = "--out {out}/out.json"
 PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
 TRAINED: Final = "policy:{out}/../train/policy.safetensors"  # by the command "train" of the same entry
 BEFORE: Final = "champion:file=tienlen-general-v4"
+STRANGERS: Final = ("greedy_long", "greedy", "ismcts", "process:python examples/bot.py")
 # Searches with the champion's network as prior and in the rollouts, which found the most to exploit in it.
 NETWORK_SEARCH: Final = (
     "mcmc_effort=0.25,prior_weight=0.1,floor=0.0001,prior=champion:worlds=0,rollout=champion:worlds=0"
@@ -501,6 +502,30 @@ ENTRIES: Final = {
                 seed=58_000_001,
             )
             for name, (minutes, commands) in CHAMPION_TABLES.items()
+        ),
+        FigureEntry(
+            "champion-presets",
+            {
+                f"{preset} {players}": f"research.paired_match {PAIRED_BY} --deals 500 --rules {preset}"
+                f" --players {players} {BEFORE} champion"
+                for preset in ("cardgames", "mobile", "foicica", "pagat", *PAYING)
+                for players in (2, 3, 4)
+            },
+            paired,
+            (*ALL_AGENTS, "research/paired_match.py"),
+            40,
+            seed=58_000_001,
+        ),
+        FigureEntry(
+            "champion-strangers",
+            {
+                one: f"research.paired_match {PAIRED_BY} --deals 1000 --opponent '{one}' {BEFORE} champion"
+                for one in STRANGERS
+            },
+            paired,
+            (*ALL_AGENTS, "research/paired_match.py", "examples/bot.py"),
+            25,
+            seed=58_000_001,
         ),
         FigureEntry(
             "champion-self-play",

@@ -321,6 +321,29 @@ def champion_slow() -> str:
     return _at_tables(SLOW_TABLES, SLOW, "slow", "search")
 
 
+def champion_presets() -> str:
+    """What the champion earns more than the one before it, by preset and number of players."""
+    found = values_of("champion-presets")
+    lines = []
+    for preset in dict.fromkeys(key.split()[0] for key in found):
+        unit = "units" if preset in PAYING and preset != "bga" else "points"
+        cells = [
+            interval(found[f"{preset} {players}"]["champion"]["more"]).replace("-", "−")
+            for players in (2, 3, 4)
+        ]
+        lines.append([f"`{preset}`", unit, *cells])
+    return table(["preset", "a round", "2 players", "3 players", "4 players"], lines)
+
+
+def champion_strangers() -> str:
+    """The champion and the one before it among others that neither learned to beat."""
+    lines = []
+    for name, found in values_of("champion-strangers").items():
+        points = [interval(found[agent]["points"], 3) for agent in (BEFORE, "champion")]
+        lines.append([f"three `{name}`", *points, interval(found["champion"]["more"], 3).replace("-", "−")])
+    return table(["against", f"`{BEFORE}`", "`champion`", "difference"], lines)
+
+
 EXPLOITER_WORDS: Final = {
     "champion": "`champion`",
     "champion:rollout=network": "`champion:rollout=network`",
@@ -713,6 +736,8 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
     "champion-tables": (("decision-times", *TABLES), champion_tables),
+    "champion-presets": (("champion-presets",), champion_presets),
+    "champion-strangers": (("champion-strangers",), champion_strangers),
     "exploiters": (("exploiters",), exploiters),
     "champion-slow": (("decision-times", *SLOW_TABLES), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
