@@ -49,7 +49,7 @@ def judged(found: Sequence[Decided], seed: int) -> list[Judged]:
     """The decisions that no solver settles, with the estimates of the long search."""
     judge = tienlen_agents.load(LONG)
     assert isinstance(judge, SearchAgent)
-    judge.reset(seed)
+    judge.reset(seed + 1)  # it draws other deals than those that it judges
     decisions = []
     for position in found:
         view = View(position.batch)

@@ -40,7 +40,6 @@ from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
 WIDTH: Final = 64
-MAX_ACTIONS: Final = 256  # of a decision
 ACTIONS: Final = 80  # of the decisions of one seat in a round, on average at most
 DECISIONS: Final = 14
 BATCH: Final = 4096
@@ -118,13 +117,13 @@ def try_actions(line, game, models, rows, seats, draws, scratch, inputs, earned,
         rows: int64 (n, ROW), the rounds.
         seats: int64 (n,), the model's seat in each.
         draws: float64 (decisions,), numbers in 0..1 that choose the model's actions.
-        scratch: int64 (2, MAX_ACTIONS).
+        scratch: int64 (2, A), of actions.
         inputs: float32 (actions, NUM_INPUTS), written.
         earned: float32 (actions,), written: points of the round.
         num_legal: int64 (decisions,), written.
 
     Returns:
-        The numbers of decisions and of actions; rounds for which there is no room are left out.
+        The numbers of decisions and of actions; what there is no room for is left out.
     """
     model, ids, cards = models.against_baseline, scratch[0], scratch[1]
     decisions, actions = 0, 0
@@ -326,7 +325,7 @@ def train_against_baseline(
     rng = np.random.default_rng(seed)
     inputs = np.zeros((rounds * ACTIONS, NUM_INPUTS), np.float32)
     earned, num_legal = np.zeros(rounds * ACTIONS, np.float32), np.zeros(rounds * DECISIONS, np.int64)
-    scratch = np.zeros((2, MAX_ACTIONS), np.int64)
+    scratch = np.zeros((2, max(len(line.ids) for line, _ in lines)), np.int64)
     for iteration in range(iterations):
         model = model_of(network, scale)
         # Every other iteration has the first variant, the others have the rest in turn.

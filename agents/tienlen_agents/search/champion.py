@@ -79,7 +79,7 @@ class SearchedNetwork(SearchAgent):
             known_effort=KNOWN_EFFORT,
             baseline_share=BASELINE_SHARE,
             has_models=True,
-            lists_worlds=True,
+            lists_worlds=self._rollout is None,  # in steps all worlds are drawn
         )
 
     def log_probabilities(self, view: View) -> Float32Array:
@@ -117,7 +117,8 @@ def load_champion(
     Args:
         size: of the network, see `ShippedNetworks`.
         worlds: number of worlds that compare the last two candidates, early in a round (see
-            `tienlen_agents.search`); 0 for the network alone.
+            `tienlen_agents.search`); 0 for the network alone. More also mean a longer chain, and that up to
+            16 times as many are listed.
         sample: draw from the network's policy, without search.
         objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;
             empty: what the reward of the batch asks for. Networks of one preset have the one that they were
@@ -125,7 +126,7 @@ def load_champion(
         rollout: ``"network"``: the network plays the rollouts of the search, too, which is stronger and
             slower.
         file: the shipped network of this file, such as ``tienlen-general-v4``, whatever the newest one is.
-            That one searches as it did when it was published, without models of players.
+            tienlen-general-v4 searches as it did when it was published, without models of players.
 
     Raises:
         ValueError: there is none of that size or file, `worlds` is below 0, an unknown objective or
@@ -143,7 +144,14 @@ def load_champion(
     if rollout and not is_searching:
         raise ValueError("champion: rollout=network needs a search: worlds above 0, and without sample")
     changed = "" if worlds == WORLDS else worlds
-    given = {"file": file, "size": size, "worlds": changed, "objective": objective, "rollout": rollout}
+    given = {
+        "file": file,
+        "size": size,
+        "worlds": changed,
+        "sample": 1 if sample else "",
+        "objective": objective,
+        "rollout": rollout,
+    }
     options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
     name = f"champion:{options}" if options else "champion"
     chosen: dict[str, Objective] = {one: one for one in get_args(Objective)}

@@ -165,6 +165,7 @@ class SearchContext:
             worlds, logs = np.empty((listed, len(self.workspace.world)), np.int64), np.empty(listed)
             self._loops.list_worlds(*arguments, worlds, logs)
             worlds, logs = worlds[logs > -np.inf], logs[logs > -np.inf]
+        if listed and len(worlds):
             # The library's own exp, and sums in a fixed order: the same bits on every processor.
             weights = np.array([exp(log) for log in (logs - logs.max()).tolist()])
             exact: FloatArray = (weights[:, None] * play_out(worlds)).sum(axis=0) / sum(weights.tolist())

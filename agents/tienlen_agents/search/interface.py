@@ -79,8 +79,8 @@ class Options(NamedTuple):
             more worlds the chain is longer.
         has_models: whether such models play the rollouts: of those who do not play as the baseline, and of
             the seat to act.
-        lists_worlds: whether few worlds are listed, each with its probability, and not sampled; a part of the
-            prior is then the uniform policy.
+        lists_worlds: whether few worlds are listed, each with its probability, and not sampled. A prior then
+            drops no action, a part of it is the uniform policy, and a game may leave out card weights.
     """
 
     seed: int

@@ -136,8 +136,13 @@ def search(decision: Decision, options: Options, workspace: Workspace, memory: o
     scale = begin_search(decision, options, workspace, memory)
     if options.lists_worlds and scale > 0:
         listed = search_game.num_worlds(decision, workspace, memory)
-        if 0 < listed <= LISTED_SHARE * options.worlds:
-            return best_of_all(decision, options, workspace, memory, listed)
+        if 0 < listed <= min(LISTED_SHARE * options.worlds, MAX_LISTED):
+            best = best_of_all(decision, options, workspace, memory, listed)
+            if best >= 0:
+                return best
+            start_halving(decision, options, workspace, default)
+    elif options.lists_worlds:
+        keep_all(decision, workspace)  # the values of one world are exact, too
     steps = num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
     for step in range(steps):
         wanted = num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
@@ -186,10 +191,10 @@ def multiply(workspace: Workspace, series: int, factor: float) -> None:
 
 def evaluate_all(
     decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int, least: float
-) -> None:
+) -> bool:
     """Write what the candidates earn in all worlds to the first series, by how likely each world is.
 
-    Worlds whose logarithm is below `least` are left out.
+    Worlds whose logarithm is below `least` are left out. False: no world is possible.
     """
     clear(workspace, 0)
     total, largest = 0.0, -math.inf
@@ -203,18 +208,21 @@ def evaluate_all(
             weight = exp(log_weight - largest)
             add_world(decision, options, workspace, memory, 0, weight)
             total += weight
-    multiply(workspace, 0, 1 / total)
+    if total > 0:
+        multiply(workspace, 0, 1 / total)
+    return total > 0
 
 
 @noinline
 def best_of_all(
     decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int
 ) -> int:
-    """The index of the best action by all worlds; no action is dropped by the prior."""
+    """The index of the best action by all worlds, -1 if none is possible; the prior drops no action."""
     num, largest = keep_all(decision, workspace), -math.inf
     for w in range(listed):
         largest = max(largest, search_game.next_world(decision, options, workspace, memory, w == 0))
-    evaluate_all(decision, options, workspace, memory, listed, largest - UNLIKELY)
+    if not evaluate_all(decision, options, workspace, memory, listed, largest - UNLIKELY):
+        return -1
     best, most = 0, -math.inf
     for k in range(num):
         score = workspace.series[0, k] + exact_bonus(decision, options, workspace, k)
@@ -229,8 +237,7 @@ def evaluate(
     """Estimate what all actions earn, without a prior; returns the number of worlds."""
     listed = begin_estimate(decision, options, workspace, memory)
     num, size = workspace.sizes[NUM_CANDIDATES], estimates.series_size(options.worlds)
-    if listed > 0:
-        evaluate_all(decision, options, workspace, memory, listed, -math.inf)
+    if listed > 0 and evaluate_all(decision, options, workspace, memory, listed, -math.inf):
         estimates.summarise_exact(workspace.series, num, out)
         return listed
     for series in range(NUM_SERIES):

@@ -2,8 +2,9 @@
 
 Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
 card weights they are drawn one by one by `tienlen_agents.search.tienlen_beliefs`; only where the opponents
-hold few cards, and the chain mixes fast, they come from the chain. The opponents may
-be players of two kinds, see `begin_chain`.
+hold few cards, and the chain mixes fast, they come from the chain. The opponents may be players of two kinds,
+see `begin_chain`. Where worlds are drawn by card weights, the kinds are those of the last world of that
+chain. Few worlds can be listed, see `next_world`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
 IS_CHAIN: Final = 3  # whether worlds come from the chain
-NUM_NUMBERS: Final = 4
+BEGAN_AS_CHAIN: Final = 4  # `IS_CHAIN` and ...
+BEGAN_WEIGHTED: Final = 5  # ... `IS_SET` of the card weights when the search began
+HAS_ASKED: Final = 6  # whether `begin_list` ran
+NUM_NUMBERS: Final = 7
 
 
 class TienlenMemory(NamedTuple):
@@ -206,6 +210,8 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = num_events, 0
     memory.numbers[IS_CHAIN] = 1 if is_chain and num_events > 0 else 0
+    memory.numbers[BEGAN_AS_CHAIN], memory.numbers[BEGAN_WEIGHTED] = memory.numbers[IS_CHAIN], is_weighted
+    memory.numbers[HAS_ASKED] = 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
@@ -232,12 +238,18 @@ def burn_in(
     replay.chain_stats[1] = max(int(min(wanted, factor * MAX_STEPS)), least)
 
 
+def is_opponent(row: Row, seat: int) -> bool:
+    """Whether a seat is another one than that to act, and still in the round."""
+    return bool(seat != row[R.TURN] and row[R.LIVE] >> seat & 1)
+
+
 @noinline
 def begin_chain(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Prepare the chain.
 
     Where it is nearly sure that all opponents play as the rule-based agent, all worlds come from a longer
-    chain without card weights, which asks that agent alone.
+    chain without card weights, which asks that agent alone. The plays of the seat to act say nothing of
+    opponents, and who is out of the round plays no rollout.
     """
     replay, share, row = memory.replay, options.baseline_share, decision.row
     if options.known_effort == 0 or share >= 1:
@@ -250,13 +262,14 @@ def begin_chain(decision: Decision, options: Options, workspace: Workspace, memo
     burn_in(decision, options, workspace, memory, START * scale * options.known_effort)
     total = 0.0
     for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
-        total += memory.chain.logs[seat]
+        if is_opponent(row, seat):
+            total += memory.chain.logs[seat]
     is_strange = total <= STRANGE * replay.share[1]
     worlds.forget_evidence(replay, share, 1 - options.inference)
     burn_in(decision, options, workspace, memory, scale * options.mcmc_effort)
     known = 1.0
     for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
-        if seat != row[R.TURN] and row[R.LIVE] >> seat & 1:
+        if is_opponent(row, seat):
             known *= memory.chain.baseline[seat]
     if known >= KNOWN and not is_strange:
         worlds.forget_evidence(replay, 1.0, MISTAKES)
@@ -294,7 +307,9 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
 
 @noinline
 def restart(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
-    """Start a new chain from a new deal."""
+    """Start a new chain from a new deal, whatever the chain before has found out about the opponents."""
+    memory.numbers[IS_CHAIN] = memory.numbers[BEGAN_AS_CHAIN]
+    memory.beliefs.sizes[IS_SET] = memory.numbers[BEGAN_WEIGHTED]
     if memory.beliefs.sizes[IS_SET] != 0:
         deal_by_weights(decision, workspace, memory)
     else:
@@ -314,8 +329,8 @@ def list_deal(
 ) -> float:
     """Write the first or next deal; the logarithm of how likely the past plays and the card weights make it.
 
-    The champion's search takes no card weights here: its network has read them off the same plays. A player
-    counts as the rule-based agent where this is likelier than not.
+    A search that lists worlds takes no card weights where plays are weighed: its network has read them off
+    the same plays. A player counts as the rule-based agent where this is likelier than not.
     """
     chain, replay, line = memory.chain, memory.replay, workspace.line
     deal, unseen, log_weight = workspace.world[:NUM_LOCATIONS], memory.numbers[UNSEEN], 0.0
@@ -346,6 +361,7 @@ def list_deal(
 @noinline
 def begin_list(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Find out whether all opponents play as the rule-based agent; if so, ask that agent alone."""
+    memory.numbers[HAS_ASKED] = 1
     total, known, largest, row = 0.0, 0.0, -inf, decision.row
     for w in range(deals.num_deals(memory.chain.capacity)):
         log_weight = list_deal(decision, options, workspace, memory, w == 0)
@@ -356,7 +372,7 @@ def begin_list(decision: Decision, options: Options, workspace: Workspace, memor
             weight = exp(log_weight - largest)
             total += weight
             for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
-                if seat != row[R.TURN] and row[R.LIVE] >> seat & 1:
+                if is_opponent(row, seat):
                     weight *= memory.chain.baseline[seat]
             known += weight
     if known >= KNOWN * total:
@@ -367,8 +383,8 @@ def next_world(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
 ) -> float:
     """List the deals, see `list_deal`; the champion's search first finds out who the others are."""
-    is_known = memory.replay.share[0] >= 1 or memory.numbers[NUM_EVENTS] == 0
-    if is_first and options.lists_worlds and not is_known:
+    can_ask = memory.numbers[NUM_EVENTS] != 0 and not memory.numbers[HAS_ASKED]
+    if is_first and options.lists_worlds and can_ask:
         begin_list(decision, options, workspace, memory)
     return float(list_deal(decision, options, workspace, memory, is_first))
 

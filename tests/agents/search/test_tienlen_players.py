@@ -13,7 +13,7 @@ from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.loops import LISTED_SHARE, UNLIKELY
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.tienlen import kernels, state as R
+from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.rules import get_rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -215,3 +215,64 @@ def test_listed_deals_are_those_of_the_rule_based_agent_alone_where_all_are_that
             logs.append(np.exp(found - found.max()))
         sharper += (logs[0] ** 2).sum() / logs[0].sum() ** 2 > (logs[1] ** 2).sum() / logs[1].sum() ** 2
     assert sharper > 5
+
+
+class Mixed(RandomAgent):
+    """Seat 0 plays at random, the others as the rule-based agent."""
+
+    def act(self, view):
+        others = tienlen_agents.load("heuristic").act(view)
+        return np.where(view.seat == 0, super().act(view), others)
+
+
+def test_the_own_plays_say_nothing_of_the_opponents():
+    """Whoever plays oddly among rule-based agents still knows them."""
+    known = []
+    for step, (_, _, view) in enumerate(views(Mixed(), "cardgames", 24)):
+        if 20 <= step < 32:
+            context = SearchContext(view.rules)
+            options = LISTING._replace(worlds=32, lists_worlds=False)
+            for index in np.flatnonzero((view.seat == 0) & (view.num_legal > 1)):
+                if context.start(decision_of(view, index), options, 0) > 0:
+                    context.draw(1)
+                    known.append(context.memory.replay.share[0] >= 1)
+    assert len(known) > 20
+    assert np.mean(known) > 0.7
+
+
+def test_one_possible_deal_needs_no_prior():
+    """Two players, the opponent's cards are all that are left, and payments forbid the solver."""
+    checked = 0
+    for _, _, view in views(tienlen_agents.load("heuristic"), "south", 8):
+        context = SearchContext(view.rules)
+        for index in np.flatnonzero(view.num_legal > 1):
+            decision = decision_of(view, index)
+            if context.start(decision, LISTING, 0) > 0:
+                continue
+            values = context.evaluate(decision, LISTING).mean
+            prior = np.full(len(values), -60.0)
+            prior[values.argmin()] = 0
+            options = LISTING._replace(has_prior=True, prior_weight=0.3, floor=-20.0)
+            chosen = context.search(decision._replace(log_prior=prior), options)
+            assert values[chosen] == values.max()
+            checked += values.max() > values.min()
+    assert checked > 3
+
+
+def test_where_no_deal_is_possible_the_search_still_chooses():
+    """Rows that were changed by hand: another seat than the one that led the 3♠ was to lead it."""
+    impossible = 0
+    for decision, context, listed in listed_decisions("heuristic", "cardgames", 4):
+        row, spec = decision.row.copy(), context.workspace.line.spec
+        other = next(seat for seat in range(4) if not row[R.PLAYED + seat] & 1)
+        row[spec[S.EXTRA] + R.BEGUN] = R.BY_DEAL | other + 1
+        row[R.REQUIRED_CARD] = 0
+        changed = decision._replace(row=row)
+        logs = np.zeros(listed)
+        context.start(changed, LISTING, 0)
+        arguments = changed, LISTING, context.workspace, context.memory
+        context._loops.list_worlds(*arguments, np.empty((listed, 6), np.int64), logs)
+        impossible += (logs == -np.inf).all()
+        assert 0 <= context.search(changed, LISTING) < len(decision.actions)
+        assert np.isfinite(context.evaluate(changed, LISTING).mean).all()
+    assert impossible > 5
