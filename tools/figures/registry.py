@@ -100,7 +100,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=8 champion champion:worlds=256"
+    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=10 champion champion:worlds=256"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -125,7 +125,7 @@ EXPLOITERS: Final = (
     f" {TRAINED}"
 )
 # The champion at its tables: minutes and commands. Slow agents play the first 1,000 of the deals.
-FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=8 champion"
+FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
 CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
     **{
         str(players): (
@@ -144,7 +144,7 @@ CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
             "slow": "--opponent reference --deals 1000 champion champion:worlds=256",
         },
     ),
-    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=8 champion"}),
+    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"}),
 }
 
 
@@ -661,12 +661,10 @@ HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m tienlen_train.ship", "5580b7f0a07f6371"),
     "champion-steps": Historical(
         "7d6bdf8",
-        "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001",
+        "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001 policy:FILE",
         "17ccf49755ed98fc",
     ),
-    "champion-limits": Historical(
-        "bec213a", "python -m research.choices search champion", "55ec40e622b30224"
-    ),
+    "champion-limits": Historical("bec213a", "python -m research.choices champion", "a6807512ccb42a31"),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
     ),
@@ -693,7 +691,7 @@ HISTORICAL: Final = {
     "gpu-learning": Historical("cc8eeb6", "make bench-gpu", "698d8cbc601bb218"),
     "gpu-engine": Historical("bcfc7db", "make bench-gpu", "1329a6fb21fff2ec"),
     "exploiters-tienlen": Historical(
-        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "4fd991feb6a49622"
+        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "59acd51e80967988"
     ),
     "exploiters-thirteens": Historical(
         "ec367c5", "tienlen train best-response --env thirteens", "eedfbe8d8b87e457"
@@ -705,7 +703,7 @@ HISTORICAL: Final = {
     "soft-root": Historical(
         "95e65c5",
         "python -m research.paired_match --module research.variants --opponent reference champion damped",
-        "ea059eb1a6a9e124",
+        "e983c236849a0769",
     ),
     "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other", "772ca842d7c89303"),
     "regret": Historical(

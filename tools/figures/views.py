@@ -292,7 +292,7 @@ TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
 SLOW_TABLES: Final = tuple(
     f"champion-{name}" for name, (_, found) in CHAMPION_TABLES.items() if "slow" in found
 )
-QUICK: Final = (BEFORE, "champion:worlds=8", "champion")
+QUICK: Final = (BEFORE, "champion:worlds=10", "champion")
 SLOW: Final = ("champion", "search", "champion:worlds=256")
 
 
