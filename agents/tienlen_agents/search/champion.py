@@ -30,7 +30,7 @@ WORLDS: Final = 32
 MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
 PRIOR_WEIGHT: Final = 0.3
 # With the models of players:
-KNOWN_EFFORT: Final = 0.3  # of the chain between two worlds where the opponents are the rule-based agent
+KNOWN_EFFORT: Final = 1.0  # of the chain where the opponents are the rule-based agent
 BASELINE_SHARE: Final = 0.9  # how likely an opponent is that agent, before it has played
 FLOOR: Final = 1e-8  # the network did not learn for the opponents that the search finds out about
 # The champion of before these models; suite v1 holds it to what it did.

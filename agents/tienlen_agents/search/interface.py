@@ -74,9 +74,9 @@ class Options(NamedTuple):
         reward_unit: units of the reward that weigh like a point.
         baseline_share: how likely each opponent is to play as the baseline. If it does not, it is taken for a
             player of the game's own model of other players; 1 in a game without one.
-        known_effort: `mcmc_effort` between two worlds where it is nearly sure that all opponents play as the
-            baseline; 0: the search does not ask whether they do. Where it asks, both efforts are those of 32
-            worlds: with fewer worlds all of the chain is shorter, with more its beginning is longer.
+        known_effort: `mcmc_effort` where it is nearly sure that all opponents play as the baseline; 0: the
+            search does not ask whether they do. Where it asks, both efforts are those of 32 worlds; with
+            more worlds the chain is longer.
         has_models: whether such models play the rollouts: of those who do not play as the baseline, and of
             the seat to act.
         lists_worlds: whether few worlds are listed, each with its probability, and not sampled. A prior then

@@ -223,24 +223,18 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
 
 
 def burn_in(
-    decision: Decision,
-    options: Options,
-    workspace: Workspace,
-    memory: TienlenMemory,
-    effort: float,
-    thinning: float,
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, effort: float
 ) -> None:
     """Make the steps of the chain before the first world, and find the number of those between two worlds."""
     chain, replay, line = memory.chain, memory.replay, workspace.line
     for location in range(NUM_LOCATIONS):
         found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
         chain.logs[location], chain.baseline[location] = found
-    of_unseen = chain_effort(popcount(memory.numbers[UNSEEN]))
-    num_steps = int(effort * of_unseen * BURN_IN)
+    factor = effort * chain_effort(popcount(memory.numbers[UNSEEN]))
+    num_steps = int(factor * BURN_IN)
     worlds.mcmc_steps(workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs)
-    factor = thinning * of_unseen
     wanted = factor * QUERIES_PER_SAMPLE * num_steps / max(replay.chain_stats[worlds.QUERIES], 1)
-    least = max(int(thinning * MIN_STEPS), 1)
+    least = max(int(effort * MIN_STEPS), 1)
     replay.chain_stats[1] = max(int(min(wanted, factor * MAX_STEPS)), least)
 
 
@@ -259,29 +253,29 @@ def begin_chain(decision: Decision, options: Options, workspace: Workspace, memo
     """
     replay, share, row = memory.replay, options.baseline_share, decision.row
     if options.known_effort == 0 or share >= 1:
-        burn_in(decision, options, workspace, memory, options.mcmc_effort, options.mcmc_effort)
+        burn_in(decision, options, workspace, memory, options.mcmc_effort)
         return
     # A chain that knows of both kinds of players hardly ever finds the hands which explain what the
     # rule-based agent has played; so it starts from such hands.
     scale = options.worlds / EFFORT_WORLDS
-    thinning = min(scale, 1.0)
     worlds.forget_evidence(replay, 1.0, MISTAKES)
-    burn_in(decision, options, workspace, memory, START * scale, thinning * options.known_effort)
-    total, known = 0.0, 1.0
-    replay.share[0] = share  # `weigh` leaves what the chain knows of hands alone
+    burn_in(decision, options, workspace, memory, START * scale * options.known_effort)
+    total = 0.0
     for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
         if is_opponent(row, seat):
-            hand = memory.chain.current[seat]
             total += memory.chain.logs[seat]
-            known *= worlds.weigh(workspace.line, replay, options, seat, hand, -inf).baseline
-    replay.share[0] = 1.0
-    if known >= KNOWN and total > STRANGE * replay.share[1]:
+    is_strange = total <= STRANGE * replay.share[1]
+    worlds.forget_evidence(replay, share, 1 - options.inference)
+    burn_in(decision, options, workspace, memory, scale * options.mcmc_effort)
+    known = 1.0
+    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+        if is_opponent(row, seat):
+            known *= memory.chain.baseline[seat]
+    if known >= KNOWN and not is_strange:
+        worlds.forget_evidence(replay, 1.0, MISTAKES)
         memory.beliefs.sizes[IS_SET] = 0
         memory.numbers[IS_CHAIN] = 1
-        return
-    worlds.forget_evidence(replay, share, 1 - options.inference)
-    mixed = options.mcmc_effort
-    burn_in(decision, options, workspace, memory, scale * mixed, thinning * mixed)
+        burn_in(decision, options, workspace, memory, scale * options.known_effort)
 
 
 @noinline
