@@ -237,7 +237,7 @@ def test_the_own_plays_say_nothing_of_the_opponents():
                     context.draw(1)
                     known.append(context.memory.replay.share[0] >= 1)
     assert len(known) > 20
-    assert np.mean(known) > 0.7
+    assert np.mean(known) > 0.5
 
 
 def test_one_possible_deal_needs_no_prior():
