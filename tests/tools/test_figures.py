@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_trainings_depend_on_all_of_the_networks_but_their_weights() -> None:
-    folder = sources.ROOT / registry.AGENTS / "networks"
+    folder = ROOT / registry.AGENTS / "networks"
     code = {path for path in sources.files_of([f"{registry.AGENTS}/networks"]) if "weights" not in path.parts}
     assert folder / "features" / "__init__.py" in code
     assert set(sources.files_of(registry.NETWORKS)) == code
@@ -69,7 +69,7 @@ def test_a_training_reads_shipped_weights_only_if_it_is_told_to(
     small = "--decisions 3000 --num-games 64 --eval-every 1 --eval-deals 4 --final-deals 4 --threads 1"
     code = TRAIN.replace("FOLDER", repr(registry.WEIGHTS))
     command = [sys.executable, "-c", code, *words.split(), *small.split(), "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=sources.ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert (tmp_path / "policy.safetensors").exists()
     assert ("READ" in done.stdout) == reads
 

@@ -65,7 +65,7 @@ CARD = re.compile("|".join([*CARD_TEXT, r"\*[12]"]))
 
 @pytest.fixture(autouse=True)
 def same_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub of this process deals the same cards in each run; some deals are won before a card is played."""
+    """A hub deals the same cards in each run: of random deals, a few are won before a card is played."""
     monkeypatch.setattr("secrets.randbits", random.Random(1).getrandbits)
 
 
