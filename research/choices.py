@@ -1,6 +1,6 @@
 """How much agents give away at a table of players that the search takes for rule-based: a judge in minutes.
 
-    python -m research.choices search champion champion:adapt=1
+    python -m research.choices search champion champion:file=tienlen-general-v4
 
 Four `heuristic` play; at some of the decisions each agent chooses. A long search, which assumes the same
 players, estimates every legal action. The *regret* of a choice is how much more the best action earns. It is
@@ -49,7 +49,7 @@ def judged(found: Sequence[Decided], seed: int) -> list[Judged]:
     """The decisions that no solver settles, with the estimates of the long search."""
     judge = tienlen_agents.load(LONG)
     assert isinstance(judge, SearchAgent)
-    judge.reset(seed)
+    judge.reset(seed + 1)  # it draws other deals than those that it judges
     decisions = []
     for position in found:
         view = View(position.batch)

@@ -28,7 +28,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, main_reward
 
 PIECE = 25  # deals
 
@@ -50,7 +50,8 @@ class AgentRounds(NamedTuple):
 def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> AgentRounds:
     """Play deals (by their keys) with an agent in each seat in turn."""
     P = rules.num_players
-    batch = Batch(rules, len(keys) * P, history_length=max(history_of([agent, opponent]), 1))
+    length = max(history_of([agent, opponent]), 1)
+    batch = Batch(rules, len(keys) * P, history_length=length, reward=main_reward(rules))
     batch.deal(np.repeat(keys, P))
     mine = np.tile(np.arange(P), len(keys))
     spent, num = 0.0, 0
