@@ -25,12 +25,14 @@ import numpy as np
 
 import tienlen_agents
 from research.hands import Decided, positions
+from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_env import View
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.arrays import FloatArray
+from tienlen_env.games.registry import get_rules
 
 PLAYERS: Final = "heuristic"
 RANGES: Final = ((2, 9), (10, 19), (20, 29), (30, 39))
@@ -83,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", default="", help="a JSON file of the lines")
     options = parser.parse_args(argv)
     agents = {name: tienlen_agents.load(name) for name in options.agents}
+    warm_up([tienlen_agents.load(name) for name in options.agents], get_rules(options.rules))
     decisions = judged(positions(PLAYERS, options.rules, options.rounds, options.seed, HISTORY), options.seed)
     num_unseen = np.array([decision.num_unseen for decision in decisions])
     first = tienlen_agents.load(options.agents[0])
@@ -102,14 +105,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 times = part[:, 1].sum() / part[:, 2].sum()
                 parts.append(f"{low}-{high}: {part[:, 0].mean():.4f} ({times:.1f} ×)")
         rows[name] = row
+        if options.out:
+            write_atomic(Path(options.out), (json.dumps({"rows": rows}, indent=1) + "\n").encode())
         ratio = found[:, 1].sum() / found[:, 2].sum()
         print(
             f"{name}: {mean.mean:.4f} ± {mean.half_width:.4f} in {len(found)} decisions, {ratio:.1f} ×; "
             + ", ".join(parts),
             flush=True,
         )
-    if options.out:
-        write_atomic(Path(options.out), (json.dumps({"rows": rows}, indent=1) + "\n").encode())
     return 0
 
 

@@ -17,12 +17,13 @@ import math
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.play import warm_up
+from tienlen_agents.files import write_atomic
 from tienlen_env.engine.agent import Agent, View, choose, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
@@ -70,6 +71,15 @@ def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Agen
     return AgentRounds(points, num, spent)
 
 
+def whole_lines(path: Path) -> list[dict[str, Any]]:
+    """The pieces in a file; what a killed run left of a line is cut off."""
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        write_atomic(path, whole)
+    return [json.loads(line) for line in whole.splitlines()]
+
+
 def interval(values: FloatArray) -> tuple[float, float]:
     """A mean and the half width of its 95 % interval, by deal."""
     return float(values.mean()), 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values))
@@ -96,8 +106,7 @@ def main() -> None:
     out = Path(options.out) if options.out else None
     known: dict[tuple[str, int], AgentRounds] = {}
     if out and out.exists():
-        for line in out.read_text().splitlines():
-            r = json.loads(line)
+        for r in whole_lines(out):
             if (r["opponent"], r["rules"], r["players"], r["seed"]) == (
                 options.opponent, options.rules, options.players, options.seed,
             ):  # fmt: skip

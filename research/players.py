@@ -378,9 +378,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
+    if options.epochs < 1 or options.iterations < 1 or options.rounds < len(options.rules):
+        parser.error("--epochs, --iterations: expected 1 or more; --rounds: at least one for each of --rules")
+    variants = [rules_of(text) for text in options.rules]
+    known = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}  # before any work
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
-    variants = [rules_of(text) for text in options.rules]
     if options.model == "others":
         parts = []
         for name in options.agents:
@@ -392,7 +395,6 @@ def main() -> None:
         weights = train_against_baseline(
             variants, options.iterations, options.rounds, options.rate, options.entropy, options.seed
         )
-    known = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}
     write_atomic(options.out, (json.dumps(known | {options.model: weights}) + "\n").encode())
 
 

@@ -344,6 +344,10 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="where the network learns")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
+    if options.minutes <= 0:
+        parser.error(f"--minutes {options.minutes:g}: expected more than 0")
+    if not options.out.parent.is_dir():
+        parser.error(f"--out {options.out}: its folder does not exist")
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
     rng = np.random.default_rng(options.seed)

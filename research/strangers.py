@@ -3,8 +3,9 @@
     python -m research.strangers heuristic reference champion:worlds=0 greedy_long
 
 Rounds of `cardgames` between four of an agent. In each decision with a choice the seat to act looks at the
-others as `champion` does. Each row has the number of positions, the mean probability that an opponent is the
-rule-based agent, and the share of the positions where this is nearly sure of all opponents.
+others by the champion's chain, also where the champion lists the deals. Each row has the number of positions,
+the mean probability that an opponent is the rule-based agent, and the share of the positions where the chain
+takes all opponents for that agent, and asks it alone.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collections import defaultdict
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.search.champion import BASELINE_SHARE, KNOWN_EFFORT, MCMC_EFFORT, WORLDS
+from tienlen_agents.search.agent import HISTORY
+from tienlen_agents.search.champion import SearchedNetwork, load_champion
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.tienlen import AS_BASELINE, KNOWN
+from tienlen_agents.search.tienlen import AS_BASELINE
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
@@ -36,12 +37,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
-    context, searcher = (
-        SearchContext(get_rules("cardgames")),
-        SearchAgent(worlds=WORLDS, mcmc_effort=MCMC_EFFORT),
-    )
+    context, searcher = SearchContext(get_rules("cardgames")), load_champion()
+    assert isinstance(searcher, SearchedNetwork)
     searcher.reset(options.seed)
-    chain = searcher.options._replace(baseline_share=BASELINE_SHARE, known_effort=KNOWN_EFFORT)
     for name in options.agents:
         agent, found = tienlen_agents.load(name), defaultdict(list)
         agent.reset(options.seed)
@@ -51,17 +49,23 @@ def main() -> None:
         for waiting in loop:
             view = View(batch, waiting.games)
             for i in np.flatnonzero(view.num_legal > 1):
-                (decision,) = searcher._decisions(view, np.array([i]))
+                games = np.array([i])
+                decisions = searcher._decisions(view, games)
+                _, decisions = searcher._ask_prior(
+                    searcher.networks, context, view, np.zeros(len(view), np.int64), games, decisions
+                )
+                if not decisions:  # solved
+                    continue
+                (decision,) = decisions
                 events = decision.history[decision.history != 0]
                 num = int((events >> R.HISTORY_SEAT_SHIFT != view.seat[i] + 1).sum())
-                context.resolve(decision)
-                if context.start(decision, chain, 0) == 0:
+                if context.start(decision, searcher.options_in(context), 0) == 0:
                     continue
                 masks = context.draw(LOOKS)[:, AS_BASELINE]
                 others = [seat for seat in range(4) if seat != view.seat[i]]
                 live = [seat for seat in others if decision.row[R.LIVE] >> seat & 1]
                 shares = [(masks >> seat & 1).mean() for seat in live]
-                found[num // BIN].append((np.mean(shares), np.prod(shares) >= KNOWN))
+                found[num // BIN].append((np.mean(shares), context.memory.replay.share[0] >= 1))
             loop.play(waiting.games, loop.answers(waiting))
         for which, values in sorted(found.items()):
             share, known = np.mean(values, axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from research.paired_match import play
+from research.paired_match import play, whole_lines
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.games.registry import get_rules, main_reward
 
@@ -31,3 +31,12 @@ def test_agents_play_for_what_is_counted(preset):
     found = play(agent, opponent, rules, np.arange(10))
     assert found.points.shape == (10, rules.num_players)
     assert agent.rewards == {main_reward(rules)}
+
+
+def test_what_a_killed_run_left_of_a_line_is_cut_off(tmp_path):
+    path = tmp_path / "rounds.jsonl"
+    path.write_text('{"piece": 0}\n{"piece": 1}\n{"pie')
+    assert whole_lines(path) == [{"piece": 0}, {"piece": 1}]
+    with path.open("a") as file:
+        file.write('{"piece": 2}\n')
+    assert [line["piece"] for line in whole_lines(path)] == [0, 1, 2]

@@ -117,8 +117,8 @@ def load_champion(
     Args:
         size: of the network, see `ShippedNetworks`.
         worlds: number of worlds that compare the last two candidates, early in a round (see
-            `tienlen_agents.search`); 0 for the network alone. More also mean a longer chain, and that up to
-            16 times as many are listed.
+            `tienlen_agents.search`); 0 for the network alone. More also mean a longer chain (8 times as long
+            at most), and that up to 16 times as many are listed.
         sample: draw from the network's policy, without search.
         objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;
             empty: what the reward of the batch asks for. Networks of one preset have the one that they were

@@ -49,7 +49,8 @@ BELIEF_CARDS: Final = 24
 BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated less often than those of a chain
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
-EFFORT_WORLDS: Final = 32  # with as many worlds efforts are as `Options.known_effort` says
+EFFORT_WORLDS: Final = 32  # with as many worlds efforts are as `Options.known_effort` says; ...
+MAX_EFFORT: Final = 8.0  # ... more worlds have longer chains, but not longer ones than so many times that
 START: Final = 0.5  # of `Options.known_effort`
 STRANGE: Final = 2  # plays that the rule-based agent does not explain: the opponents are others
 KNOWN: Final = 0.8  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
@@ -247,9 +248,10 @@ def is_opponent(row: Row, seat: int) -> bool:
 def begin_chain(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Prepare the chain.
 
-    Where it is nearly sure that all opponents play as the rule-based agent, all worlds come from a longer
-    chain without card weights, which asks that agent alone. The plays of the seat to act say nothing of
-    opponents, and who is out of the round plays no rollout.
+    Where it is nearly sure that all opponents play as the rule-based agent, and they made fewer than
+    `STRANGE` plays which it does not explain, all worlds come from a longer chain without card weights, which
+    asks that agent alone. The plays of the seat to act say nothing of opponents, and who is out of the round
+    plays no rollout.
     """
     replay, share, row = memory.replay, options.baseline_share, decision.row
     if options.known_effort == 0 or share >= 1:
@@ -257,7 +259,7 @@ def begin_chain(decision: Decision, options: Options, workspace: Workspace, memo
         return
     # A chain that knows of both kinds of players hardly ever finds the hands which explain what the
     # rule-based agent has played; so it starts from such hands.
-    scale = options.worlds / EFFORT_WORLDS
+    scale = min(options.worlds / EFFORT_WORLDS, MAX_EFFORT)
     worlds.forget_evidence(replay, 1.0, MISTAKES)
     burn_in(decision, options, workspace, memory, START * scale * options.known_effort)
     total = 0.0
@@ -360,7 +362,11 @@ def list_deal(
 
 @noinline
 def begin_list(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
-    """Find out whether all opponents play as the rule-based agent; if so, ask that agent alone."""
+    """Find out whether all opponents play as the rule-based agent; if so, ask that agent alone.
+
+    All deals are weighed here, so there is no chain that could have missed what explains their plays, and no
+    plays are counted as strange.
+    """
     memory.numbers[HAS_ASKED] = 1
     total, known, largest, row = 0.0, 0.0, -inf, decision.row
     for w in range(deals.num_deals(memory.chain.capacity)):

@@ -131,11 +131,12 @@ def load_models() -> PlayerModels:
 
 def add_inputs(model: PlayerModel, start: int, end: int, layer: Float32Array) -> None:
     """Add some inputs times their weights to the hidden layer."""
+    # In plain Python an entry of an array is a Python float; so each step is rounded as in compiled code.
     for i in range(start, end):
-        value = model.inputs[i]
+        value = np.float32(model.inputs[i])
         if value != 0:
             for j in range(layer.shape[0]):
-                layer[j] = layer[j] + value * model.first[i, j]
+                layer[j] = np.float32(layer[j]) + value * np.float32(model.first[i, j])
 
 
 def share(line: Rollout, model: PlayerModel, view: decide.PublicView, context: decide.Context) -> None:
@@ -222,7 +223,7 @@ def liking(
     add_inputs(model, NUM_SHARED, NUM_INPUTS, hidden)
     total = np.float32(0)
     for j in range(hidden.shape[0]):
-        total += max(hidden[j], np.float32(0)) * model.last[j]
+        total += max(np.float32(hidden[j]), np.float32(0)) * np.float32(model.last[j])
     return total
 
 

@@ -90,6 +90,19 @@ def test_what_a_model_likes_is_its_network_of_the_inputs(rules, num_players):
         np.testing.assert_allclose(chances[-1], MISTAKES / len(likes))  # such a card was no play of this hand
 
 
+@pytest.mark.parametrize("name", ["others", "against_baseline"])
+def test_plain_python_computes_the_same_bits(name):
+    """A float32 is rounded in each step, as in compiled code."""
+    model = getattr(players.load_models(), name)
+    for line, row in list(states("cardgames"))[::7]:
+        found = []
+        for call in (ask, lambda *arguments: ask.py_func(*map(jit.as_ints, arguments))):
+            likes, inputs, chances = np.zeros(300), np.zeros((300, players.NUM_INPUTS)), np.zeros((300, 2))
+            chosen = call(line, model, row.copy(), likes, inputs, chances, 0)
+            found.append([*chosen, *likes, *chances.ravel()])
+        assert found[0] == found[1]
+
+
 def test_a_model_of_the_rule_based_agent_plays_as_it_does():
     model, checked = imitation(), 0
     for line, row in states("cardgames"):
