@@ -662,9 +662,9 @@ HISTORICAL: Final = {
     "champion-steps": Historical(
         "7d6bdf8",
         "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001 policy:FILE",
-        "17ccf49755ed98fc",
+        "11d311f4f15d5c8a",
     ),
-    "champion-limits": Historical("bec213a", "python -m research.choices champion", "a6807512ccb42a31"),
+    "champion-limits": Historical("bec213a", "python -m research.choices champion", "a99ff1d8e954e107"),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
     ),
