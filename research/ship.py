@@ -167,8 +167,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits_of_rules = ONE_VARIANT
         table = results(agent, get_rules(made_for.rules, made_for.num_players), config.deals)
     search = (
-        f"The champion refines the network's choice by a search in {WORLDS} sampled deals "
-        "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
+        f"The champion refines the network's choice by a search in {WORLDS} sampled deals, in more late in a "
+        "round, and in all deals where they are few (`tienlen_agents.search.champion`); `champion:worlds=0` "
+        "is the network alone."
     )
     if not made_for.is_general and (agent.plays, shipped.GENERAL) in shipped.newest():
         search = (
