@@ -453,13 +453,16 @@ PRINTED_VALUES: dict[str, object] = {
     "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
     "choices": {"search": {"regret": [0.0176, 0.0073], "2-9": 0.0, "10-19": 0.014}},
     **{
-        f"champion-{name}": {
-            "": {agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in views.QUICK},
-            "slow": {
+        name: {"": {agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in views.QUICK}}
+        for name in views.TABLES
+    },
+    **{
+        name: {
+            "": {
                 agent: {"points": [1.974, 0.022], "more": [-0.013, 0.025]} for agent in ("search", "champion")
-            },
+            }
         }
-        for name in views.CHAMPION_WORDS
+        for name in views.SLOW_TABLES
     },
     "champion-presets": {
         f"{preset} {players}": {"champion": {"points": [1.9, 0.05], "more": [-0.024, 0.038]}}
@@ -621,7 +624,7 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "iterations to get there | < .0001, 160 |" in texts["exact-agents"]
     assert "| `small` | `random` | 1.2677 | .1460 |" in texts["exact-lookahead"]
     assert "| `random` | 1.2677 | .0134 | .0134 | 1.2677 | .0134 |" in texts["exact-sampled"]
-    assert "| the network | the champion before | .0571 | .0571 |" in texts["soft-root"]
+    assert "| the network | the previous champion's | .0571 | .0571 |" in texts["soft-root"]
     assert texts["nash-conv"].splitlines()[2:] == [
         "| `ppo` | .00027 (.00010 to .0007), 13 s |",
         "| `cfr+` | .0016, 3 s |",

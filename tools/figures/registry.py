@@ -100,7 +100,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=10 champion champion:worlds=256"
+    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=10 champion champion:worlds=128"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -124,27 +124,18 @@ EXPLOITERS: Final = (
     f"champion champion:rollout=network search:worlds=16,{NETWORK_SEARCH} search:worlds=64,{NETWORK_SEARCH}"
     f" {TRAINED}"
 )
-# The champion at its tables: minutes and commands. Slow agents play the first 1,000 of the deals.
+# The champion at its tables: minutes, words of a command. Slow agents play the first 1,000 of the deals.
 FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
-CHAMPION_TABLES: Final[Mapping[str, tuple[float, Mapping[str, str]]]] = {
-    **{
-        str(players): (
-            minutes,
-            {
-                "": f"--opponent heuristic --players {players} {FAST}",
-                "slow": f"--opponent heuristic --players {players} --deals 1000 search champion",
-            },
-        )
-        for players, minutes in ((4, 35), (3, 18), (2, 7))
-    },
-    "reference": (
-        45,
-        {
-            "": f"--opponent reference {FAST}",
-            "slow": "--opponent reference --deals 1000 champion champion:worlds=256",
-        },
-    ),
-    "before": (25, {"": f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"}),
+CHAMPION_TABLES: Final[Mapping[str, tuple[float, str]]] = {
+    "4": (26, f"--opponent heuristic --players 4 {FAST}"),
+    "3": (13, f"--opponent heuristic --players 3 {FAST}"),
+    "2": (5, f"--opponent heuristic --players 2 {FAST}"),
+    "reference": (30, f"--opponent reference {FAST}"),
+    "before": (25, f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"),
+    "4-slow": (16, "--opponent heuristic --players 4 --deals 1000 search champion"),
+    "3-slow": (8, "--opponent heuristic --players 3 --deals 1000 search champion"),
+    "2-slow": (3, "--opponent heuristic --players 2 --deals 1000 search champion"),
+    "reference-slow": (45, "--opponent reference --deals 1000 champion champion:worlds=128"),
 }
 
 
@@ -495,13 +486,13 @@ ENTRIES: Final = {
         *(
             FigureEntry(
                 f"champion-{name}",
-                {key: f"research.paired_match {PAIRED_BY} {words}" for key, words in commands.items()},
+                {"": f"research.paired_match {PAIRED_BY} {words}"},
                 paired,
                 (*ALL_AGENTS, "research/paired_match.py"),
                 minutes,
                 seed=58_000_001,
             )
-            for name, (minutes, commands) in CHAMPION_TABLES.items()
+            for name, (minutes, words) in CHAMPION_TABLES.items()
         ),
         FigureEntry(
             "champion-presets",
@@ -664,7 +655,7 @@ HISTORICAL: Final = {
         "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001 policy:FILE",
         "11d311f4f15d5c8a",
     ),
-    "champion-limits": Historical("bec213a", "python -m research.choices champion", "a99ff1d8e954e107"),
+    "champion-limits": Historical("092d578", "python -m research.choices champion", "c0ae9d06d506fa6e"),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
     ),

@@ -56,7 +56,7 @@ def agents() -> str:
         found.append((rating["mean"], cells))
     ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
     # A whole track takes `search` hours, so its points are those of the champion's page.
-    of_search = interval(values_of("champion-4")["slow"]["search"]["points"])
+    of_search = interval(values_of("champion-4-slow")[""]["search"]["points"])
     what = "as `worlds=8`, more deals; not on track A"
     ranked.append(["`search`", what, "–", of_search, "–", significant(times["search"]["mean"])])
     return table(
@@ -289,22 +289,20 @@ CHAMPION_WORDS: Final = {
     "before": f"three `{BEFORE}`",
 }
 TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
-SLOW_TABLES: Final = tuple(
-    f"champion-{name}" for name, (_, found) in CHAMPION_TABLES.items() if "slow" in found
-)
+SLOW_TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_TABLES if name.endswith("-slow"))
 QUICK: Final = (BEFORE, "champion:worlds=10", "champion")
-SLOW: Final = ("champion", "search", "champion:worlds=256")
+SLOW: Final = ("champion", "search", "champion:worlds=128")
 
 
-def _at_tables(tables: Sequence[str], agents: Sequence[str], key: str, minus: str) -> str:
+def _at_tables(tables: Sequence[str], agents: Sequence[str], minus: str) -> str:
     """Points of agents alone against equal others, on the same deals; and the champion's less another's."""
     lines = []
     for name in tables:
-        found = values_of(name)[key]
+        found = values_of(name)[""]
         cells = [interval(found[agent]["points"], 3) if agent in found else "–" for agent in agents]
         is_paired = next(iter(found)) == minus
         more = interval(found["champion"]["more"], 3).replace("-", "−") if is_paired else "–"
-        lines.append([CHAMPION_WORDS[name.removeprefix("champion-")], *cells, more])
+        lines.append([CHAMPION_WORDS[name.removeprefix("champion-").removesuffix("-slow")], *cells, more])
     times = values_of("decision-times")
     milliseconds = [f"{significant(times[agent]['mean'])} ms" for agent in agents]
     lines.append(["time of a decision", *milliseconds, "–"])
@@ -313,12 +311,12 @@ def _at_tables(tables: Sequence[str], agents: Sequence[str], key: str, minus: st
 
 def champion_tables() -> str:
     """The champion beside the one before it."""
-    return _at_tables(TABLES, QUICK, "", BEFORE)
+    return _at_tables(TABLES, QUICK, BEFORE)
 
 
 def champion_slow() -> str:
     """The champion beside searches that take longer, on fewer deals."""
-    return _at_tables(SLOW_TABLES, SLOW, "slow", "search")
+    return _at_tables(SLOW_TABLES, SLOW, "search")
 
 
 def champion_presets() -> str:
@@ -721,7 +719,7 @@ def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: in
 
 README_PATHS: Final = list(SPEED)[:3]
 VIEWS: Final[Mapping[str, FigureView]] = {
-    "agents": (("decision-times", "champion-4"), agents),
+    "agents": (("decision-times", "champion-4-slow"), agents),
     "speed-short": (("speed",), partial(speed, README_PATHS)),
     "speed": (("speed",), partial(speed, list(SPEED))),
     "baselines": (("baselines",), baselines),
