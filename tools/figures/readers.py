@@ -111,8 +111,7 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
 
 
 PAIRED_LINE: Final = (
-    r"(?P<agent>\S+) +(?P<points>-?[\d.]+) ± (?P<half>[\d.]+) +"
-    r"(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
+    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
 )
 
 
@@ -126,7 +125,7 @@ def paired(outputs: Mapping[str, Path]) -> Values:
     for key, folder in outputs.items():
         text = (folder / PRINTED).read_text(encoding="utf-8")
         found[key] = {
-            _without_folder(hit["agent"]): {
+            hit["agent"]: {
                 "points": [float(hit["points"]), float(hit["half"])],
                 "more": [float(hit["more"]), float(hit["more_half"])],
             }
