@@ -33,7 +33,6 @@ from tools.figures.registry import (
     COVERAGE_LINE,
     DEALT,
     ENTRIES,
-    EXPLOITERS,
     HISTORICAL,
     NOTEBOOK_LINES,
     SEARCHES,
@@ -475,16 +474,6 @@ PRINTED_VALUES: dict[str, object] = {
         }
     },
     "decision-times": {agent: {"mean": 3.57} for agent in (*views.QUICK, *views.SLOW)},
-    "exploiters": {
-        target: {agent: {"points": [1.512, 0.04], "more": [-0.012, 0.04]} for agent in agents.split()}
-        for target, agents in (
-            (
-                "champion:worlds=0",
-                f"champion:worlds=0 {EXPLOITERS.rpartition(' ')[0]} policy:policy.safetensors",
-            ),
-            ("champion", f"{EXPLOITERS.rpartition(' ')[0]} policy:policy.safetensors"),
-        )
-    },
     "small-games-league": {
         game: {"greedy": [0.494, 0.006], "heuristic": [0.577, 0.006]} for game in ("mini", "small")
     },
@@ -585,7 +574,6 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert texts["champion-presets"].splitlines()[3] == "| `south` | units |" + " −0.02 ± 0.04 |" * 3
     assert texts["champion-strangers"].splitlines()[2].endswith("| 1.664 ± 0.051 | 0.024 ± 0.038 |")
-    assert texts["exploiters"].splitlines()[2] == "| `champion` | −0.012 ± 0.040 | 0 |"
     assert texts["champion-slow"].splitlines()[3] == (
         "| two `heuristic` | 1.974 ± 0.022 | 1.974 ± 0.022 | – | −0.013 ± 0.025 |"
     )

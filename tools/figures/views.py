@@ -285,7 +285,6 @@ CHAMPION_WORDS: Final = {
     "3": "two `heuristic`",
     "2": "one `heuristic`",
     "reference": "three `reference`",
-    "self-play": "three of a policy of self-play that was trained afterwards",
     "before": f"three `{BEFORE}`",
 }
 TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
@@ -340,29 +339,6 @@ def champion_strangers() -> str:
         points = [interval(found[agent]["points"], 3) for agent in (BEFORE, "champion")]
         lines.append([f"three `{name}`", *points, interval(found["champion"]["more"], 3).replace("-", "−")])
     return table(["against", f"`{BEFORE}`", "`champion`", "difference"], lines)
-
-
-EXPLOITER_WORDS: Final = {
-    "champion": "`champion`",
-    "champion:rollout=network": "`champion:rollout=network`",
-    "search:worlds=16": "a search with the champion's network as prior and in the rollouts, 16 deals",
-    "search:worlds=64": "the same, 64 deals",
-    "policy:policy.safetensors": "PPO from the network's weights",
-}
-
-
-def exploiters() -> str:
-    """What agents gain over parity, alone against three of the champion's network, and of the champion."""
-    targets = values_of("exploiters")
-    lines = []
-    for start, words in EXPLOITER_WORDS.items():
-        cells = [words]
-        for target in ("champion:worlds=0", "champion"):
-            (name,) = (one for one in targets[target] if one == start or one.startswith(f"{start},"))
-            gain = interval(targets[target][name]["more"], 3).replace("-", "−")
-            cells.append("0" if name == target else gain)
-        lines.append(cells)
-    return table(["exploiter, alone", "against three `champion:worlds=0`", "against three `champion`"], lines)
 
 
 def choices() -> str:
@@ -736,7 +712,6 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "champion-tables": (("decision-times", *TABLES), champion_tables),
     "champion-presets": (("champion-presets",), champion_presets),
     "champion-strangers": (("champion-strangers",), champion_strangers),
-    "exploiters": (("exploiters",), exploiters),
     "champion-slow": (("decision-times", *SLOW_TABLES), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
     "small-games-league": (("small-games-league",), small_games_league),
