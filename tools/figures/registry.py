@@ -114,7 +114,13 @@ DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
 PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
 BEFORE: Final = "champion:file=tienlen-general-v4"
-STRANGERS: Final = ("greedy_long", "greedy", "ismcts", "process:python examples/bot.py")
+STRANGERS: Final = {  # the words of a command: who sits at the table, and the number of deals
+    "greedy_long": "--opponent greedy_long --deals 1000",
+    "greedy": "--opponent greedy --deals 1000",
+    "ismcts": "--opponent ismcts --deals 250",
+    "bot.py": "--opponent 'process:python examples/bot.py' --deals 1000",
+    "MaskablePPO": "--opponent 'policy:{out}/../train/sb3.zip,trust=1' --deals 1000",
+}
 # The champion at its tables: minutes, words of a command. Slow agents play the first 1,000 of the deals.
 FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
 CHAMPION_TABLES: Final[Mapping[str, tuple[float, str]]] = {
@@ -501,11 +507,19 @@ ENTRIES: Final = {
         FigureEntry(
             "champion-strangers",
             {
-                one: f"research.paired_match {PAIRED_BY} --deals 1000 --opponent '{one}' {BEFORE} champion"
-                for one in STRANGERS
+                "train": "research.sb3_player --out {out}/sb3.zip",
+                **{
+                    one: f"research.paired_match {PAIRED_BY} {words} {BEFORE} champion"
+                    for one, words in STRANGERS.items()
+                },
             },
             paired,
-            (*ALL_AGENTS, "research/paired_match.py", "examples/bot.py"),
+            (
+                *ALL_AGENTS,
+                *ENVIRONMENTS,
+                *(f"research/{name}.py" for name in ("paired_match", "sb3_player")),
+                "examples/bot.py",
+            ),
             25,
             seed=58_000_001,
         ),
