@@ -111,8 +111,7 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
 
 
 PAIRED_LINE: Final = (
-    r"(?P<agent>\S+) +(?P<points>-?[\d.]+) ± (?P<half>[\d.]+) +"
-    r"(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
+    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
 )
 
 
@@ -124,11 +123,9 @@ def paired(outputs: Mapping[str, Path]) -> Values:
     """
     found: Values = {}
     for key, folder in outputs.items():
-        if key == "train":  # it makes a policy that the others meet
-            continue
         text = (folder / PRINTED).read_text(encoding="utf-8")
         found[key] = {
-            _without_folder(hit["agent"]): {
+            hit["agent"]: {
                 "points": [float(hit["points"]), float(hit["half"])],
                 "more": [float(hit["more"]), float(hit["more_half"])],
             }
