@@ -1,11 +1,13 @@
 """How much agents give away at a table of players that the search takes for rule-based: a judge in minutes.
 
-    python -m research.choices search champion champion:adapt=1
+    python -m research.choices search champion champion:file=tienlen-general-v4
 
-Four `heuristic` play; at some of the decisions each agent chooses. A long search, which assumes the same
-players, estimates every legal action. The *regret* of a choice is how much more the best action earns. It is
-no measure of strength: it says how near an agent comes to that long search, and where it does not. Points
-need a hundred times as many decisions to tell two agents apart.
+Four `heuristic` play; at some of the decisions each agent chooses. A long search, which knows who the others
+are, estimates every legal action. After that action its own seat plays on by the model that learned to beat
+three `heuristic`, where the game has one: as `heuristic` it would miss what an action is good for. The
+*regret* of a choice is how much more the best action earns. It is no measure of strength: it says how near an
+agent comes to that long search, and where it does not. Points need a hundred times as many decisions to tell
+two agents apart.
 
 A line has the mean regret in points with a 95 % interval and the processor time of a decision as a multiple
 of that of the first agent, which decides beside each other one; then both by the number of unseen cards.
@@ -25,16 +27,31 @@ import numpy as np
 
 import tienlen_agents
 from research.hands import Decided, positions
+from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search.agent import HISTORY, SearchAgent
+from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.interface import Options
 from tienlen_env import View
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.arrays import FloatArray
+from tienlen_env.games.registry import get_rules
 
 PLAYERS: Final = "heuristic"
 RANGES: Final = ((2, 9), (10, 19), (20, 29), (30, 39))
-LONG: Final = "search:worlds=600,mcmc_effort=3"
+
+
+class Judge(SearchAgent):
+    """A long search among players that it knows."""
+
+    def __init__(self) -> None:
+        super().__init__(worlds=600, mcmc_effort=3.0)
+
+    def options_in(self, context: SearchContext) -> Options:
+        """See `SearchAgent.options_in`."""
+        options = super().options_in(context)
+        return options._replace(baseline_share=1.0, has_models=context.has_models)
 
 
 class Judged(NamedTuple):
@@ -47,9 +64,8 @@ class Judged(NamedTuple):
 
 def judged(found: Sequence[Decided], seed: int) -> list[Judged]:
     """The decisions that no solver settles, with the estimates of the long search."""
-    judge = tienlen_agents.load(LONG)
-    assert isinstance(judge, SearchAgent)
-    judge.reset(seed)
+    judge = Judge()
+    judge.reset(seed + 1)  # it draws other deals than those that it judges
     decisions = []
     for position in found:
         view = View(position.batch)
@@ -83,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", default="", help="a JSON file of the lines")
     options = parser.parse_args(argv)
     agents = {name: tienlen_agents.load(name) for name in options.agents}
+    warm_up([tienlen_agents.load(name) for name in options.agents], get_rules(options.rules))
     decisions = judged(positions(PLAYERS, options.rules, options.rounds, options.seed, HISTORY), options.seed)
     num_unseen = np.array([decision.num_unseen for decision in decisions])
     first = tienlen_agents.load(options.agents[0])
@@ -102,14 +119,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 times = part[:, 1].sum() / part[:, 2].sum()
                 parts.append(f"{low}-{high}: {part[:, 0].mean():.4f} ({times:.1f} ×)")
         rows[name] = row
+        if options.out:
+            write_atomic(Path(options.out), (json.dumps({"rows": rows}, indent=1) + "\n").encode())
         ratio = found[:, 1].sum() / found[:, 2].sum()
         print(
             f"{name}: {mean.mean:.4f} ± {mean.half_width:.4f} in {len(found)} decisions, {ratio:.1f} ×; "
             + ", ".join(parts),
             flush=True,
         )
-    if options.out:
-        write_atomic(Path(options.out), (json.dumps({"rows": rows}, indent=1) + "\n").encode())
     return 0
 
 

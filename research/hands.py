@@ -92,7 +92,7 @@ def measure(agent: SearchAgent, position: Decided) -> Knowledge | None:
 
 def draw(agent: SearchAgent, decision: Decision, context: SearchContext) -> IntArray:
     """int64 (n, W): the worlds that compare the last two candidates."""
-    options = agent._options_in(context)
+    options = agent.options_in(context)
     scale = context.start(decision, options, max(decision.default, 0))
     return context.draw(math.ceil(options.worlds * scale))
 

@@ -17,18 +17,19 @@ import math
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.play import warm_up
+from tienlen_agents.files import write_atomic
 from tienlen_env.engine.agent import Agent, View, choose, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, main_reward
 
 PIECE = 25  # deals
 
@@ -50,7 +51,8 @@ class AgentRounds(NamedTuple):
 def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> AgentRounds:
     """Play deals (by their keys) with an agent in each seat in turn."""
     P = rules.num_players
-    batch = Batch(rules, len(keys) * P, history_length=max(history_of([agent, opponent]), 1))
+    length = max(history_of([agent, opponent]), 1)
+    batch = Batch(rules, len(keys) * P, history_length=length, reward=main_reward(rules))
     batch.deal(np.repeat(keys, P))
     mine = np.tile(np.arange(P), len(keys))
     spent, num = 0.0, 0
@@ -67,6 +69,15 @@ def play(agent: Agent, opponent: Agent, rules: AnyRules, keys: IntArray) -> Agen
     units = batch.balances if batch.has_payments else batch.scores
     points = units[np.arange(batch.num_games), mine].reshape(-1, P).astype(np.float64)
     return AgentRounds(points, num, spent)
+
+
+def whole_lines(path: Path) -> list[dict[str, Any]]:
+    """The pieces in a file; what a killed run left of a line is cut off."""
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        write_atomic(path, whole)
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
@@ -95,8 +106,7 @@ def main() -> None:
     out = Path(options.out) if options.out else None
     known: dict[tuple[str, int], AgentRounds] = {}
     if out and out.exists():
-        for line in out.read_text().splitlines():
-            r = json.loads(line)
+        for r in whole_lines(out):
             if (r["opponent"], r["rules"], r["players"], r["seed"]) == (
                 options.opponent, options.rules, options.players, options.seed,
             ):  # fmt: skip

@@ -44,8 +44,8 @@ from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
 SEARCH_LIMITS = (
-    "In its rollouts the search plays all seats as the rule-based agent; where it infers hands, in Tiến lên, "
-    "it assumes that this agent held them. "
+    "The search knows two kinds of players in Tiến lên, the rule-based agent and players like the network; "
+    "under rules with payments, and in Thirteens, it takes all for the rule-based agent. "
 )
 ONE_VARIANT = "The policy plays only these rules with this number of players. "
 EVERY_VARIANT = (
@@ -107,8 +107,8 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
 def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
     """A table, with a line for each opponent: the policy with the champion's search, and alone.
 
-    With the search a general network plays the strongest opponent only; where there is one, a network of
-    a preset plays without.
+    With the search a general network plays the first preset and the strongest opponent only; where there is
+    one, a network of a preset plays without.
     """
     *weaker, strongest = features_by_name(agent.plays).eval_opponents
     figure = "units" if has_payments(rules) else "points"
@@ -122,7 +122,8 @@ def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
         players: tuple[Agent, ...] = (SearchedNetwork(agent), agent)
         # A game with a general network is searched with that one.
         is_general = agent.network.config.is_general
-        if name != strongest if is_general else (agent.plays, shipped.GENERAL) in shipped.newest():
+        is_first = name == strongest and rules.name == next(iter(game_of(rules).presets))
+        if not is_first if is_general else (agent.plays, shipped.GENERAL) in shipped.newest():
             players, cells = (agent,), ["–", "–"]
         for player in players:
             opponent = tienlen_agents.load(name)
@@ -166,8 +167,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits_of_rules = ONE_VARIANT
         table = results(agent, get_rules(made_for.rules, made_for.num_players), config.deals)
     search = (
-        f"The champion refines the network's choice by a search in {WORLDS} sampled deals "
-        "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
+        f"The champion refines the network's choice by a search in {WORLDS} sampled deals, in more late in a "
+        "round, and in all deals where they are few (`tienlen_agents.search.champion`); `champion:worlds=0` "
+        "is the network alone."
     )
     if not made_for.is_general and (agent.plays, shipped.GENERAL) in shipped.newest():
         search = (

@@ -7,8 +7,8 @@ The prior is the champion's network with its actions drawn. Rollouts are by `heu
 by the prior itself (as in ``champion:rollout=network``), in all deals, each as likely as any other (trust 0),
 without noise. `alpha` is per unit of the outcome, which is 1 or -1: twice as much in points. Each row has the
 NashConv of two policies, where base = (1 - uniform) * prior + uniform / n: the action with the highest
-Q + log(base) / alpha ("mode"; today's champion is the row alpha 17, uniform 0, floor 1e-5), and the policy
-base * exp(alpha * Q) itself ("soft").
+Q + log(base) / alpha ("mode"; the champion of tienlen-general-v4 is the row alpha 17, uniform 0, floor 1e-5),
+and the policy base * exp(alpha * Q) itself ("soft").
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def policies(
 def main() -> None:
     """Print the rows of a game."""
     tree = build(small_game(sys.argv[1]))
-    network = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v4.safetensors", sample=True)
+    network = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v5.safetensors", sample=True)
     prior = policy_of(tree, network)
     heuristic = policy_of(tree, tienlen_agents.load("heuristic"))
     for name, policy in (("prior", prior), ("heuristic", heuristic)):

@@ -86,7 +86,7 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rng = np.random.default_rng(options.seed)
     tree = build(small_game(options.game))
-    shipped = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v4.safetensors")
+    shipped = NetworkAgent.load(Path(WEIGHTS) / "tienlen-general-v5.safetensors")
     agent = NetworkAgent(shipped.network_for(tree.game.rules), sample=True)
     network, lessons = ActionNetwork.of(agent.network), Lessons(tree, agent)
     policy = policy_of(tree, agent)

@@ -1,10 +1,11 @@
-"""How many plays of three others `heuristic` cannot explain, by who they are and how much they have played.
+"""How likely a search takes three others for `heuristic`, by who they are and how much they have played.
 
     python -m research.strangers heuristic reference champion:worlds=0 greedy_long
 
 Rounds of `cardgames` between four of an agent. In each decision with a choice the seat to act looks at the
-others as `champion:adapt=1` does. Each row has the number of positions, and the shares of those where at
-least 2, 3 and 4 plays stay unexplained in the best of its worlds (`Adaptation`).
+others by the champion's chain, also where the champion lists the deals. Each row has the number of positions,
+the mean probability that an opponent is the rule-based agent, and the share of the positions where the chain
+takes all opponents for that agent, and asks it alone.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections import defaultdict
 import numpy as np
 
 import tienlen_agents
-from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.search.champion import Adaptation
+from tienlen_agents.search.agent import HISTORY
+from tienlen_agents.search.champion import SearchedNetwork, load_champion
 from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.tienlen import AS_BASELINE
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
@@ -25,6 +27,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen import state as R
 
 BIN = 6  # plays of the others
+LOOKS = 32  # worlds
 
 
 def main() -> None:
@@ -34,9 +37,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
-    context, searcher = SearchContext(get_rules("cardgames")), SearchAgent()
+    context, searcher = SearchContext(get_rules("cardgames")), load_champion()
+    assert isinstance(searcher, SearchedNetwork)
     searcher.reset(options.seed)
-    chain = searcher.options._replace(mcmc_effort=Adaptation().effort, large_swaps=Adaptation().large_swaps)
     for name in options.agents:
         agent, found = tienlen_agents.load(name), defaultdict(list)
         agent.reset(options.seed)
@@ -46,18 +49,28 @@ def main() -> None:
         for waiting in loop:
             view = View(batch, waiting.games)
             for i in np.flatnonzero(view.num_legal > 1):
-                (decision,) = searcher._decisions(view, np.array([i]))
+                games = np.array([i])
+                decisions = searcher._decisions(view, games)
+                _, decisions = searcher._ask_prior(
+                    searcher.networks, context, view, np.zeros(len(view), np.int64), games, decisions
+                )
+                if not decisions:  # solved
+                    continue
+                (decision,) = decisions
                 events = decision.history[decision.history != 0]
                 num = int((events >> R.HISTORY_SEAT_SHIFT != view.seat[i] + 1).sum())
-                context.resolve(decision)
-                context.start(decision, chain, 0)
-                unexplained = context.fewest_deviations(Adaptation().looks)
-                if unexplained >= 0:
-                    found[num // BIN].append(unexplained)
+                if context.start(decision, searcher.options_in(context), 0) == 0:
+                    continue
+                masks = context.draw(LOOKS)[:, AS_BASELINE]
+                others = [seat for seat in range(4) if seat != view.seat[i]]
+                live = [seat for seat in others if decision.row[R.LIVE] >> seat & 1]
+                shares = [(masks >> seat & 1).mean() for seat in live]
+                found[num // BIN].append((np.mean(shares), context.memory.replay.share[0] >= 1))
             loop.play(waiting.games, loop.answers(waiting))
         for which, values in sorted(found.items()):
-            shares = " ".join(f"{(np.array(values) >= least).mean():.2f}" for least in (2, 3, 4))
-            print(f"{name:20s} {BIN * which:3d}-{BIN * which + BIN - 1} plays: {len(values)}: {shares}")
+            share, known = np.mean(values, axis=0)
+            plays = f"{BIN * which}-{BIN * which + BIN - 1}"
+            print(f"{name:20s} {plays:>7s} plays: {len(values)}: {share:.2f} {known:.2f}")
 
 
 if __name__ == "__main__":

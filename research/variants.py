@@ -1,6 +1,6 @@
-"""Variants of the champion's search, for measurements: the agents ``adaptive`` and ``damped``.
+"""Variants of the champion's search, for measurements: the agent ``damped``.
 
-python -m research.paired_match --module research.variants champion adaptive:strange=4 --opponent reference
+python -m research.paired_match --module research.variants champion damped:uniform=0.05 --opponent reference
 """
 
 from __future__ import annotations
@@ -16,33 +16,12 @@ from tienlen_agents.search.champion import (
     MCMC_EFFORT,
     PRIOR_WEIGHT,
     WORLDS,
-    Adaptation,
-    SearchedNetwork,
 )
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision
 
 NETWORK = "tienlen-general-v4"
 FLOOR = 0.00001
-DEFAULT = Adaptation()
-
-
-def adaptive(
-    *,
-    worlds: int = WORLDS,
-    strange: int = DEFAULT.strange,
-    looks: int = DEFAULT.looks,
-    effort: float = DEFAULT.effort,
-    large_swaps: int = DEFAULT.large_swaps,
-    floor: float = DEFAULT.floor,
-    prior: float = DEFAULT.prior,
-    indifference: float = DEFAULT.indifference,
-    least: float = DEFAULT.least,
-    most: float = DEFAULT.most,
-) -> SearchedNetwork:
-    """`champion:adapt=1` with its numbers as options; see `Adaptation`."""
-    adaptation = Adaptation(strange, looks, effort, large_swaps, floor, prior, indifference, least, most)
-    return SearchedNetwork(ShippedNetworks(file=NETWORK), worlds, adaptation=adaptation, name="adaptive")
 
 
 class Damped(SearchAgent):
@@ -70,8 +49,7 @@ class Damped(SearchAgent):
         logs = np.where(prior >= FLOOR, decision.log_prior, log(1e-300))
         if len(prior) <= self.most_actions and num_held <= self.most_cards:
             logs = np.log((1 - share) * prior + share / len(prior))
-        return context.search(decision._replace(log_prior=logs), self._options_in(context))
+        return context.search(decision._replace(log_prior=logs), self.options_in(context))
 
 
-tienlen_agents.register("adaptive", adaptive)
 tienlen_agents.register("damped", Damped)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import tienlen_agents
+from tienlen_agents.search.context import SearchContext
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen import state as R
@@ -210,6 +212,12 @@ def text(rng: random.Random, batch: Batch) -> str:
     return found
 
 
+@cache
+def setup_context() -> SearchContext:
+    """A search of one variant."""
+    return SearchContext(get_rules("cardgames"))
+
+
 RULES = (*PRESETS, "thirteens", "thirteens_manual")
 
 
@@ -403,6 +411,7 @@ VALUES: dict[str, Values] = {
     "skip_forced": _bool,
     "starter": mostly(mask_of_cards),
     "table": lambda rng, batch: batch.action_table,
+    "context": lambda rng, batch: setup_context(),
     "text": mostly(text),
     "threads": mostly(_number(-1, 3), 0.2),
     "title": mostly(_choice(None, "x")),

@@ -159,12 +159,14 @@ def test_paired_agents_are_read(tmp_path: Path) -> None:
     lines = (
         f"{'search':60s} 1.933 ± 0.036   +0.000 ± 0.000   12.31 ms",
         f"{'champion:adapt=1':60s} 1.921 ± 0.035   -0.012 ± 0.037   6.40 ms",
+        f"{'policy:/home/someone/train/policy.safetensors':60s} 1.500 ± 0.035   -0.433 ± 0.037   0.01 ms",
     )
     (tmp_path / "stdout.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert paired({"4": tmp_path}) == {
         "4": {
             "search": {"points": [1.933, 0.036], "more": [0.0, 0.0]},
             "champion:adapt=1": {"points": [1.921, 0.035], "more": [-0.012, 0.037]},
+            "policy:policy.safetensors": {"points": [1.5, 0.035], "more": [-0.433, 0.037]},
         }
     }
 
@@ -449,12 +451,29 @@ PRINTED_VALUES: dict[str, object] = {
     },
     "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
     "choices": {"search": {"regret": [0.0176, 0.0073], "2-9": 0.0, "10-19": 0.014}},
-    "champion-adapt": {
-        "reference": {
-            name: {"points": [1.664, 0.051], "more": [-0.024, 0.038]}
-            for name in ("champion", "champion:adapt=1")
+    **{
+        name: {"": {agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in views.QUICK}}
+        for name in views.TABLES
+    },
+    **{
+        name: {
+            "": {
+                agent: {"points": [1.974, 0.022], "more": [-0.013, 0.025]} for agent in ("search", "champion")
+            }
+        }
+        for name in views.SLOW_TABLES
+    },
+    "champion-presets": {
+        f"{preset} {players}": {"champion": {"points": [1.9, 0.05], "more": [-0.024, 0.038]}}
+        for preset in ("mobile", "south")
+        for players in (2, 3, 4)
+    },
+    "champion-strangers": {
+        "greedy": {
+            agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in (views.BEFORE, "champion")
         }
     },
+    "decision-times": {agent: {"mean": 3.57} for agent in (*views.QUICK, *views.SLOW)},
     "small-games-league": {
         game: {"greedy": [0.494, 0.006], "heuristic": [0.577, 0.006]} for game in ("mini", "small")
     },
@@ -487,7 +506,9 @@ PRINTED_VALUES: dict[str, object] = {
             title: {"held": 95.8, "width": 1.1} for *_, titles in views.COVERAGE for title in titles
         }
     },
-    "strangers": {"": {f"reference  {plays}": {"at_least_3": 0.38} for plays in views.STRANGE_BINS}},
+    "strangers": {
+        "": {f"reference  {plays}": {"baseline": 0.38, "known": 0.05} for plays in views.STRANGE_BINS}
+    },
     "suite-costs": {
         "run heuristic": {"seconds": 140.7, "bytes": 1_080_000},
         "check": {"seconds": 41.0, "bytes": 0},
@@ -544,8 +565,17 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts["peers"].splitlines()[2].endswith("| 7,200 | `tienlen_v1.raw_env()` | 324,000 | 45 × |")
     assert texts["openspiel-cfr"].splitlines()[2] == "| leduc | 936 | 5.1 ms | 5.4 µs |"
     assert texts["choices"].splitlines()[2] == "| `search` | 0.018 ± 0.007 | 0.000 | 0.014 |"
-    assert texts["champion-adapt"].splitlines()[2] == (
-        "| three `reference` | – | 1.664 ± 0.051 | 1.664 ± 0.051 | −0.024 ± 0.038 |"
+    points = "1.664 ± 0.051"
+    assert texts["champion-tables"].splitlines()[2] == (
+        f"| three `heuristic` | {points} | {points} | {points} | 0.024 ± 0.038 |"
+    )
+    assert (
+        texts["champion-tables"].splitlines()[-1] == "| time of a decision | 3.6 ms | 3.6 ms | 3.6 ms | – |"
+    )
+    assert texts["champion-presets"].splitlines()[3] == "| `south` | units |" + " −0.02 ± 0.04 |" * 3
+    assert texts["champion-strangers"].splitlines()[2].endswith("| 1.664 ± 0.051 | 0.024 ± 0.038 |")
+    assert texts["champion-slow"].splitlines()[3] == (
+        "| two `heuristic` | 1.974 ± 0.022 | 1.974 ± 0.022 | – | −0.013 ± 0.025 |"
     )
     assert "47.0 % (47.0 to 47.0); the player explains 47.0 %" in texts["notebook-deals"]
     assert "+0.377 ± 47.000 points; the 2♥ alone +0.38 ± 47.00" in texts["notebook-deals"]
@@ -571,18 +601,18 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         in (texts["coverage"])
     )
     assert texts["false-positives"] == "4.2 %"
-    assert texts["strangers"].splitlines()[2] == "| `reference` |" + " 0.38 |" * 6
+    assert texts["strangers"].splitlines()[2] == "| `reference` |" + " 0.38 · 0.05 |" * 6
     assert texts["suite-costs"].splitlines()[2:] == [
         "| `tienlen suite run heuristic --track A` | 141 s | 1.1 MB |",
         "| `tienlen suite check` of the first packet | 41 s |  |",
     ]
     assert texts["minari-speed"] == "750 episodes a second, of 32 kB each; the collector made 74"
-    assert "3.75 MB | 19 s |" in texts["page-weights"]
+    assert "3.76 MB | 19 s |" in texts["page-weights"]
     assert "| `random` | 1.2677 |" in texts["exact-agents"]
     assert "iterations to get there | < .0001, 160 |" in texts["exact-agents"]
     assert "| `small` | `random` | 1.2677 | .1460 |" in texts["exact-lookahead"]
     assert "| `random` | 1.2677 | .0134 | .0134 | 1.2677 | .0134 |" in texts["exact-sampled"]
-    assert "| the network | today's | .0571 | .0571 |" in texts["soft-root"]
+    assert "| the network | the previous champion's | .0571 | .0571 |" in texts["soft-root"]
     assert texts["nash-conv"].splitlines()[2:] == [
         "| `ppo` | .00027 (.00010 to .0007), 13 s |",
         "| `cfr+` | .0016, 3 s |",

@@ -99,7 +99,7 @@ def insert_code(markdown: str) -> str:
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
 _CARDS = "agents/tienlen_agents/networks/weights"
-MODEL_CARDS = ("tienlen-general-v4", "cardgames-medium-v5", "thirteens-small-v1")
+MODEL_CARDS = ("tienlen-general-v5", "tienlen-general-v4", "cardgames-medium-v5", "thirteens-small-v1")
 # Files of the repository that are pages of the site. Those under docs/ have their own path.
 _PAGES = {
     "tienlen_env/RULES.md": "rules/clauses.md",

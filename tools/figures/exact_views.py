@@ -67,7 +67,7 @@ def soft_root() -> str:
             [one[f"rollouts {rollout} uniform {share} floor {floor} alpha {ALPHA}"] for one in of_rules]
             for share, floor in (("0.0", "1e-05"), ("0.02", "0.0"))
         )
-        lines.append([words, "today's", *(probability(one["mode"]) for one in today)])
+        lines.append([words, "the previous champion's", *(probability(one["mode"]) for one in today)])
         both = [f"{probability(one['mode'])} · {probability(one['soft'])}" for one in uniform]
         lines.append(["", "a fiftieth uniform: the best action · drawn", *both])
     return table(["rollouts by", "root", "`small`", "`medium`"], lines)

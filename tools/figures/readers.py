@@ -111,7 +111,8 @@ def numbers_in_print(patterns: Sequence[str], outputs: Mapping[str, Path]) -> Va
 
 
 PAIRED_LINE: Final = (
-    r"(?P<agent>\S+) +(?P<points>[\d.]+) ± (?P<half>[\d.]+) +(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
+    r"(?P<agent>\S+) +(?P<points>-?[\d.]+) ± (?P<half>[\d.]+) +"
+    r"(?P<more>[-+][\d.]+) ± (?P<more_half>[\d.]+) .*"
 )
 
 
@@ -123,9 +124,11 @@ def paired(outputs: Mapping[str, Path]) -> Values:
     """
     found: Values = {}
     for key, folder in outputs.items():
+        if key == "train":  # it makes a policy that the others meet
+            continue
         text = (folder / PRINTED).read_text(encoding="utf-8")
         found[key] = {
-            hit["agent"]: {
+            _without_folder(hit["agent"]): {
                 "points": [float(hit["points"]), float(hit["half"])],
                 "more": [float(hit["more"]), float(hit["more_half"])],
             }

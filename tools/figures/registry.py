@@ -100,7 +100,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion champion:adapt=1"
+    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=10 champion champion:worlds=128"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -112,7 +112,28 @@ PAYING: Final = ("south", "south_winner", "south_count", "north", "bga")
 ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
-PAIRED: Final = "--deals {deals} --seed {seed} --out {out}/rounds.jsonl"
+PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
+BEFORE: Final = "champion:file=tienlen-general-v4"
+STRANGERS: Final = {  # the words of a command: who sits at the table, and the number of deals
+    "greedy_long": "--opponent greedy_long --deals 1000",
+    "greedy": "--opponent greedy --deals 1000",
+    "ismcts": "--opponent ismcts --deals 250",
+    "bot.py": "--opponent 'process:python examples/bot.py' --deals 1000",
+    "MaskablePPO": "--opponent 'policy:{out}/../train/sb3.zip,trust=1' --deals 1000",
+}
+# The champion at its tables: minutes, words of a command. Slow agents play the first 1,000 of the deals.
+FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
+CHAMPION_TABLES: Final[Mapping[str, tuple[float, str]]] = {
+    "4": (26, f"--opponent heuristic --players 4 {FAST}"),
+    "3": (13, f"--opponent heuristic --players 3 {FAST}"),
+    "2": (5, f"--opponent heuristic --players 2 {FAST}"),
+    "reference": (30, f"--opponent reference {FAST}"),
+    "before": (25, f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"),
+    "4-slow": (16, "--opponent heuristic --players 4 --deals 1000 search champion"),
+    "3-slow": (8, "--opponent heuristic --players 3 --deals 1000 search champion"),
+    "2-slow": (3, "--opponent heuristic --players 2 --deals 1000 search champion"),
+    "reference-slow": (45, "--opponent reference --deals 1000 champion champion:worlds=128"),
+}
 
 
 SMALL_LEAGUE: Final = "heuristic champion:worlds=0 greedy_long greedy random"
@@ -139,7 +160,7 @@ SMALL_GAMES: Final = {  # by their name on the page
     "7 ranks × 2 suits, 4 cards": "--deck '3s 3c 4s 4c 5s 5c 6s 6c 7s 7c 8s 8c 2s 2c' --cards-each 4",
 }
 
-NETWORK_DRAWN: Final = "policy:agents/tienlen_agents/networks/weights/tienlen-general-v4.safetensors,sample=1"
+NETWORK_DRAWN: Final = "policy:agents/tienlen_agents/networks/weights/tienlen-general-v5.safetensors,sample=1"
 EXACT_AGENTS: Final = f"random greedy greedy_long heuristic champion:worlds=0 {NETWORK_DRAWN}"
 LOOKING: Final = "heuristic champion:worlds=0 greedy random"
 TRUSTS: Final = ("0", ".5", ".95", ".99", "1")
@@ -154,7 +175,7 @@ COVERAGE_LINE: Final = (
 )
 SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
 STRANGERS_LINE: Final = (
-    r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): [\d.]+ (?P<at_least_3>[\d.]+) [\d.]+"
+    r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): (?P<baseline>[\d.]+) (?P<known>[\d.]+)"
 )
 MINARI_LINE: Final = r"(?P<key>\S+): .*; (?P<episodes>\d+) episodes/s, (?P<kilobytes>\d+) kB each; .*"
 SUITE: Final = ("extensions/suite/tienlen_suite", "examples/bot.pl", *ALL_AGENTS)
@@ -453,28 +474,54 @@ ENTRIES: Final = {
         ),
         FigureEntry(
             "choices",
-            {"": f"research.choices search champion champion:adapt=1 --seed {{seed}} {TO_FILE}"},
+            {"": f"research.choices search {BEFORE} champion --seed {{seed}} {TO_FILE}"},
             rows,
             (*ALL_AGENTS, "research/choices.py", "research/hands.py"),
             12,
             seed=21,
         ),
+        *(
+            FigureEntry(
+                f"champion-{name}",
+                {"": f"research.paired_match {PAIRED_BY} {words}"},
+                paired,
+                (*ALL_AGENTS, "research/paired_match.py"),
+                minutes,
+                seed=58_000_001,
+            )
+            for name, (minutes, words) in CHAMPION_TABLES.items()
+        ),
         FigureEntry(
-            "champion-adapt",
+            "champion-presets",
             {
-                key: f"research.paired_match {PAIRED} {words}"
-                for key, words in {
-                    "4": "--opponent heuristic search champion champion:adapt=1",
-                    "3": "--opponent heuristic --players 3 search champion champion:adapt=1",
-                    "2": "--opponent heuristic --players 2 search champion champion:adapt=1",
-                    "reference": "--opponent reference champion champion:adapt=1",
-                }.items()
+                f"{preset} {players}": f"research.paired_match {PAIRED_BY} --deals 500 --rules {preset}"
+                f" --players {players} {BEFORE} champion"
+                for preset in ("cardgames", "mobile", "foicica", "pagat", *PAYING)
+                for players in (2, 3, 4)
             },
             paired,
             (*ALL_AGENTS, "research/paired_match.py"),
-            60,
+            40,
             seed=58_000_001,
-            deals=1000,
+        ),
+        FigureEntry(
+            "champion-strangers",
+            {
+                "train": "research.sb3_player --out {out}/sb3.zip",
+                **{
+                    one: f"research.paired_match {PAIRED_BY} {words} {BEFORE} champion"
+                    for one, words in STRANGERS.items()
+                },
+            },
+            paired,
+            (
+                *ALL_AGENTS,
+                *ENVIRONMENTS,
+                *(f"research/{name}.py" for name in ("paired_match", "sb3_player")),
+                "examples/bot.py",
+            ),
+            25,
+            seed=58_000_001,
         ),
         FigureEntry(
             "coverage",
@@ -580,6 +627,12 @@ ENTRIES: Final = {
 # The commit is that whose page first had the figures.
 HISTORICAL: Final = {
     "champion-results": Historical("a0038c6", "python -m tienlen_train.ship", "5580b7f0a07f6371"),
+    "champion-steps": Historical(
+        "7d6bdf8",
+        "python -m research.paired_match --opponent reference --deals 5000 --seed 68000001 policy:FILE",
+        "11d311f4f15d5c8a",
+    ),
+    "champion-limits": Historical("092d578", "python -m research.choices champion", "c0ae9d06d506fa6e"),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"
     ),
@@ -606,7 +659,7 @@ HISTORICAL: Final = {
     "gpu-learning": Historical("cc8eeb6", "make bench-gpu", "698d8cbc601bb218"),
     "gpu-engine": Historical("bcfc7db", "make bench-gpu", "1329a6fb21fff2ec"),
     "exploiters-tienlen": Historical(
-        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "4fd991feb6a49622"
+        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "59acd51e80967988"
     ),
     "exploiters-thirteens": Historical(
         "ec367c5", "tienlen train best-response --env thirteens", "eedfbe8d8b87e457"
@@ -618,7 +671,7 @@ HISTORICAL: Final = {
     "soft-root": Historical(
         "95e65c5",
         "python -m research.paired_match --module research.variants --opponent reference champion damped",
-        "ea059eb1a6a9e124",
+        "e983c236849a0769",
     ),
     "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other", "772ca842d7c89303"),
     "regret": Historical(

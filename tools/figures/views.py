@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.figures import exact_views
-from tools.figures.registry import BASELINE_TABLES, ENTRIES, HISTORICAL, PAYING, WEIGHTS
+from tools.figures.registry import (
+    BASELINE_TABLES,
+    BEFORE,
+    CHAMPION_TABLES,
+    ENTRIES,
+    HISTORICAL,
+    PAYING,
+    WEIGHTS,
+)
 from tools.figures.results import cheapest_first, minutes_of, result_of, values_of
 from tools.figures.sources import ROOT
 from tools.figures.text import duration, interval, rate, significant, table
@@ -48,7 +56,7 @@ def agents() -> str:
         found.append((rating["mean"], cells))
     ranked = [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
     # A whole track takes `search` hours, so its points are those of the champion's page.
-    of_search = interval(values_of("champion-adapt")["4"]["search"]["points"])
+    of_search = interval(values_of("champion-4-slow")[""]["search"]["points"])
     what = "as `worlds=8`, more deals; not on track A"
     ranked.append(["`search`", what, "–", of_search, "–", significant(times["search"]["mean"])])
     return table(
@@ -272,28 +280,65 @@ def peers() -> str:
 LIBRARIES: Final = {"pettingzoo": "PettingZoo", "rlcard": "RLCard", "openspiel": "OpenSpiel", "pgx": "Pgx"}
 
 
-ADAPT_TABLES: Final = {
+CHAMPION_WORDS: Final = {
     "4": "three `heuristic`",
     "3": "two `heuristic`",
     "2": "one `heuristic`",
     "reference": "three `reference`",
+    "before": f"three `{BEFORE}`",
 }
-ADAPT_AGENTS: Final = ("search", "champion", "champion:adapt=1")
+TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
+SLOW_TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_TABLES if name.endswith("-slow"))
+QUICK: Final = (BEFORE, "champion:worlds=10", "champion")
+SLOW: Final = ("champion", "search", "champion:worlds=128")
 
 
-def champion_adapt() -> str:
-    """Agents alone against equal others, on the same deals."""
-    head = [
-        "against",
-        *(f"`{name}`" for name in ADAPT_AGENTS),
-        f"`{ADAPT_AGENTS[-1]}` minus the first agent of the row",
-    ]
+def _at_tables(tables: Sequence[str], agents: Sequence[str], minus: str) -> str:
+    """Points of agents alone against equal others, on the same deals; and the champion's less another's."""
     lines = []
-    for key, found in values_of("champion-adapt").items():
-        points = [interval(found[name]["points"], 3) if name in found else "–" for name in ADAPT_AGENTS]
-        more = interval(found[ADAPT_AGENTS[-1]]["more"], 3).replace("-", "−")
-        lines.append([ADAPT_TABLES[key], *points, more])
-    return table(head, lines)
+    for name in tables:
+        found = values_of(name)[""]
+        cells = [interval(found[agent]["points"], 3) if agent in found else "–" for agent in agents]
+        is_paired = next(iter(found)) == minus
+        more = interval(found["champion"]["more"], 3).replace("-", "−") if is_paired else "–"
+        lines.append([CHAMPION_WORDS[name.removeprefix("champion-").removesuffix("-slow")], *cells, more])
+    times = values_of("decision-times")
+    milliseconds = [f"{significant(times[agent]['mean'])} ms" for agent in agents]
+    lines.append(["time of a decision", *milliseconds, "–"])
+    return table(["against", *(f"`{agent}`" for agent in agents), f"`champion` minus `{minus}`"], lines)
+
+
+def champion_tables() -> str:
+    """The champion beside the one before it."""
+    return _at_tables(TABLES, QUICK, BEFORE)
+
+
+def champion_slow() -> str:
+    """The champion beside searches that take longer, on fewer deals."""
+    return _at_tables(SLOW_TABLES, SLOW, "search")
+
+
+def champion_presets() -> str:
+    """What the champion earns more than the one before it, by preset and number of players."""
+    found = values_of("champion-presets")
+    lines = []
+    for preset in dict.fromkeys(key.split()[0] for key in found):
+        unit = "units" if preset in PAYING and preset != "bga" else "points"
+        cells = [
+            interval(found[f"{preset} {players}"]["champion"]["more"]).replace("-", "−")
+            for players in (2, 3, 4)
+        ]
+        lines.append([f"`{preset}`", unit, *cells])
+    return table(["preset", "a round", "2 players", "3 players", "4 players"], lines)
+
+
+def champion_strangers() -> str:
+    """The champion and the one before it among others that neither learned to beat."""
+    lines = []
+    for name, found in values_of("champion-strangers").items():
+        points = [interval(found[agent]["points"], 3) for agent in (BEFORE, "champion")]
+        lines.append([f"three `{name}`", *points, interval(found["champion"]["more"], 3).replace("-", "−")])
+    return table(["against", f"`{BEFORE}`", "`champion`", "difference"], lines)
 
 
 def choices() -> str:
@@ -539,12 +584,12 @@ STRANGE_BINS: Final = ("0-5", "6-11", "12-17", "18-23", "24-29", "30-35")
 
 
 def strangers() -> str:
-    """The share of positions where three plays stay unexplained, by the plays of the others so far."""
-    found: dict[str, dict[str, float]] = {}
+    """How likely an opponent is taken for the rule-based agent, and how often this is sure of all."""
+    found: dict[str, dict[str, str]] = {}
     for key, row in values_of("strangers")[""].items():
         name, plays = key.rsplit(maxsplit=1)
-        found.setdefault(name, {})[plays] = row["at_least_3"]
-    lines = [[f"`{name}`", *(f"{row[plays]:.2f}" for plays in STRANGE_BINS)] for name, row in found.items()]
+        found.setdefault(name, {})[plays] = f"{row['baseline']:.2f} · {row['known']:.2f}"
+    lines = [[f"`{name}`", *(row[plays] for plays in STRANGE_BINS)] for name, row in found.items()]
     return table(["plays of the three others so far", *STRANGE_BINS], lines)
 
 
@@ -579,7 +624,7 @@ def minari_speed() -> str:
 
 
 LINE: Final = 1.6e6 / 8  # bytes a second
-CHAMPION_WEIGHTS: Final = "tienlen-general-v4"
+CHAMPION_WEIGHTS: Final = "tienlen-general-v5"
 
 
 def page_weights() -> str:
@@ -650,7 +695,7 @@ def _of(name: str, key: str, opponent: str, what: str, digits: int = 2, seat: in
 
 README_PATHS: Final = list(SPEED)[:3]
 VIEWS: Final[Mapping[str, FigureView]] = {
-    "agents": (("decision-times", "champion-adapt"), agents),
+    "agents": (("decision-times", "champion-4-slow"), agents),
     "speed-short": (("speed",), partial(speed, README_PATHS)),
     "speed": (("speed",), partial(speed, list(SPEED))),
     "baselines": (("baselines",), baselines),
@@ -664,7 +709,10 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "machine-code": (("machine-code",), machine_code),
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
-    "champion-adapt": (("champion-adapt",), champion_adapt),
+    "champion-tables": (("decision-times", *TABLES), champion_tables),
+    "champion-presets": (("champion-presets",), champion_presets),
+    "champion-strangers": (("champion-strangers",), champion_strangers),
+    "champion-slow": (("decision-times", *SLOW_TABLES), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
     "small-games-league": (("small-games-league",), small_games_league),
     "jax-speed": (("jax-speed",), jax_speed),

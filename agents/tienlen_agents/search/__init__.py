@@ -8,14 +8,15 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    (in Tiến lên endgames of two players with known cards, `tienlen_agents.endgame`).
 2. **Inference.** In Tiến lên worlds are sampled by MCMC from
    ``P(world) ~ (1 - inference) ** (number of past plays that deviate from the opponent model)``, the opponent
-   model being `heuristic` (`tienlen_agents.search.tienlen_determinizations`). With `inference` near 1 the
-   chain hardly leaves its first worlds: against `heuristic` opponents, whose true hands never
-   deviate, 0.95 still predicts card ownership better than 0.99. The chain is longest for 18 to 30 unseen
-   cards. Inference needs the past plays of the round (`history`); without it, and in other games, all worlds
-   that agree with the public information are equally likely. A prior that says how likely each opponent
-   holds each card (`tienlen_agents.search.interface.BeliefAgent`) multiplies these probabilities by its card
-   weights; with many unseen cards it takes the place of the chain, whose worlds resemble one another
-   (`tienlen_agents.search.tienlen_beliefs`).
+   model being `heuristic` (`tienlen_agents.search.tienlen_determinizations`). With `inference` near 1 a
+   chain of default length hardly leaves its first worlds: against `heuristic` opponents, whose true hands
+   never deviate, 0.95 still predicts card ownership better than 0.99. The chain is longest for 18 to 30
+   unseen cards. Inference needs the past plays of the round (`history`); without it, and in other games, all
+   worlds that agree with the public information are equally likely. A prior that says how likely each
+   opponent holds each card (`tienlen_agents.search.interface.BeliefAgent`) multiplies these probabilities by
+   its card weights; with many unseen cards it takes the place of the chain, whose worlds resemble one another
+   (`tienlen_agents.search.tienlen_beliefs`). The champion also asks who the opponents are: the rule-based
+   agent, or players as a model has them (`tienlen_agents.search.tienlen_players`).
 3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds that compare
    the last two candidates. The last four are compared in half as many, the last eight in a quarter,
    so every step costs about the same: n candidates take about ``worlds * (1 + log2 n)`` rollouts. After each

@@ -314,7 +314,7 @@ class SearchAgent(_Searcher):
             n estimates, in the unit of the reward.
         """
         context, *_ = self._contexts_for(view, 1)
-        options = self._options_in(context)._replace(has_prior=False)
+        options = self.options_in(context)._replace(has_prior=False)
         return [
             self._estimate(context, decision, options)
             for decision in self._decisions(view, np.arange(len(view)))
@@ -331,8 +331,8 @@ class SearchAgent(_Searcher):
 
         return context.evaluate_by(decision, options, play_out)
 
-    def _options_in(self, context: SearchContext) -> Options:
-        """The settings, with amounts in the unit of a context's reward."""
+    def options_in(self, context: SearchContext) -> Options:
+        """The settings as a search of a variant reads them: amounts in the unit of its reward."""
         options = self.options
         return options._replace(
             first_place_bonus=options.first_place_bonus * context.reward_unit,
@@ -343,7 +343,7 @@ class SearchAgent(_Searcher):
     def _decide(self, context: SearchContext, decision: Decision) -> int:
         if self.ms or self._rollout is not None:
             return self._decide_in_steps(context, decision)
-        return context.search(decision, self._options_in(context))
+        return context.search(decision, self.options_in(context))
 
     def _decide_in_steps(self, context: SearchContext, decision: Decision) -> int:
         """The same search, step by step: a budget in time needs a clock, another agent needs Python."""
@@ -353,7 +353,7 @@ class SearchAgent(_Searcher):
             default, solved = context.resolve(decision)
             if solved >= 0:
                 return solved
-        options = self._options_in(context)
+        options = self.options_in(context)
         scale = context.start(decision, options, default)
         num_steps = halving.num_steps(len(context.candidates))
         if scale == 0 and num_steps > 0:

@@ -1,17 +1,17 @@
 """``tienlen_agents.load("champion")``: the shipped networks, refined by a small search.
 
 A network (`tienlen_agents.networks.shipped`) is the prior of a determinized search, in deals that its belief
-network considers likely. ``champion:worlds=0`` is the network alone. In ``champion:rollout=network`` it plays
-the rollouts of the search, too. In ``champion:adapt=1`` the others are taken for the game's rule-based agent
-until they make plays that this cannot explain. `docs/champion.md` says how long a decision takes.
+network and the plays so far make likely. In Tiến lên the search finds out from the plays who the others are:
+each opponent is the rule-based agent, or a player as a small model has them
+(`tienlen_agents.search.tienlen_players`), and plays the rollouts as such. ``champion:worlds=0`` is the
+network alone. In ``champion:rollout=network`` it plays the rollouts of the search. `docs/champion.md` says
+how long a decision takes.
 """
 
 from __future__ import annotations
 
-from math import ceil, log
-from typing import Final, NamedTuple, get_args
-
-import numpy as np
+from math import log
+from typing import Final, get_args
 
 from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.general import Objective
@@ -19,7 +19,7 @@ from tienlen_agents.networks.network import CardWeights, Network
 from tienlen_agents.networks.shipped import ShippedNetworks, newest
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.interface import Decision
+from tienlen_agents.search.interface import Options
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import check_word
 from tienlen_env.games.common.arrays import Float32Array
@@ -29,38 +29,12 @@ from tienlen_env.games.common.game import AnyRules
 WORLDS: Final = 32
 MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
 PRIOR_WEIGHT: Final = 0.3
-
-
-class Adaptation(NamedTuple):
-    """How a search finds out whether the others play by the rule-based agent, and what it does then.
-
-    The others are strangers if the rule-based agent cannot explain so many of their plays in the best of some
-    worlds. (It leaves 3 of 18 to 23 plays unexplained in 13 % of the positions where they do, in 78 % where
-    they play as `reference`.) Where they are none, hands come from the chain alone and the rule-based agent
-    plays the rollouts, which are then as the others play: the prior counts less, and the search goes on until
-    its result is clear.
-
-    Attributes:
-        strange: the number of plays.
-        looks: the number of worlds, at least 1.
-        effort: `Options.mcmc_effort`.
-        large_swaps: `Options.large_swaps`.
-        floor: probability below which the prior drops an action.
-        prior: factor on the weight of the prior.
-        indifference: `Options.indifference`, in points.
-        least: factor on the budget in worlds of the first step; each other step doubles it ...
-        most: ... up to this factor.
-    """
-
-    strange: int = 3
-    looks: int = 8
-    effort: float = 1.3
-    large_swaps: int = 8
-    floor: float = 1e-10
-    prior: float = 0.3
-    indifference: float = 0.1
-    least: float = 0.4
-    most: float = 4.0
+# With the models of players:
+KNOWN_EFFORT: Final = 1.0  # of the chain where the opponents are the rule-based agent
+BASELINE_SHARE: Final = 0.9  # how likely an opponent is that agent, before it has played
+FLOOR: Final = 1e-8  # the network did not learn for the opponents that the search finds out about
+# The champion of before these models; suite v1 holds it to what it did.
+WITHOUT_MODELS: Final = "tienlen-general-v4"
 
 
 class SearchedNetwork(SearchAgent):
@@ -71,7 +45,7 @@ class SearchedNetwork(SearchAgent):
         worlds: see `load_champion`, at least 1.
         objective: see `load_champion`.
         plays_rollouts: the networks play the rollouts, not the game's rule-based agent.
-        adaptation: see `load_champion`; None: without.
+        with_models: use the game's models of players, where it has them.
         name: its name in result tables and plots.
     """
 
@@ -82,7 +56,7 @@ class SearchedNetwork(SearchAgent):
         objective: str = "",
         *,
         plays_rollouts: bool = False,
-        adaptation: Adaptation | None = None,
+        with_models: bool = True,
         name: str = "champion",
     ) -> None:
         super().__init__(
@@ -90,41 +64,23 @@ class SearchedNetwork(SearchAgent):
         )
         self.name = name
         self.networks = networks
-        self.adaptation = adaptation
+        self.with_models = with_models
         self.set_prior(networks)
         if plays_rollouts:
             self.set_rollout(networks)
 
-    def _decide(self, context: SearchContext, decision: Decision) -> int:
-        if self.adaptation is not None:
-            found = self._decide_among_known(context, decision, self.adaptation)
-            if found >= 0:
-                return found
-        return super()._decide(context, decision)
-
-    def _decide_among_known(self, context: SearchContext, decision: Decision, adaptation: Adaptation) -> int:
-        """The index of the action to take if the others are no strangers, else -1."""
-        options = self._options_in(context)
-        options = options._replace(
-            mcmc_effort=adaptation.effort,
-            large_swaps=adaptation.large_swaps,
-            floor=log(adaptation.floor),
-            prior_weight=adaptation.prior * options.prior_weight,
-            indifference=adaptation.indifference * options.reward_unit,
+    def options_in(self, context: SearchContext) -> Options:
+        """See `SearchAgent.options_in`; where the game has models of players, the search uses them."""
+        options = super().options_in(context)
+        if not (self.with_models and context.has_models):
+            return options
+        return options._replace(
+            floor=log(FLOOR),
+            known_effort=KNOWN_EFFORT,
+            baseline_share=BASELINE_SHARE,
+            has_models=True,
+            lists_worlds=self._rollout is None,  # in steps all worlds are drawn
         )
-        scale = context.start(decision._replace(card_weights=np.zeros((0, 0))), options, decision.default)
-        if len(context.candidates) == 1:
-            return decision.default
-        if scale == 0 or not 0 <= context.fewest_deviations(adaptation.looks) < adaptation.strange:
-            return -1
-        budget, factor = options.worlds * scale, adaptation.least
-        while True:
-            context.sample(ceil(budget * factor) - context.num_worlds)
-            if context.eliminate(len(context.candidates)) == 1 or factor >= adaptation.most:
-                break
-            factor = min(2 * factor, adaptation.most)
-        context.eliminate(1)
-        return int(context.candidates[0])
 
     def log_probabilities(self, view: View) -> Float32Array:
         """The log-probabilities of ``view.legal_actions`` by the network, without search, float32 (N,).
@@ -154,7 +110,6 @@ def load_champion(
     sample: bool = False,
     objective: str = "",
     rollout: str = "",
-    adapt: bool = False,
     file: str = "",
 ) -> ShippedNetworks | SearchedNetwork:
     """Make the agent ``champion``; the rules of a decision select its network.
@@ -162,16 +117,16 @@ def load_champion(
     Args:
         size: of the network, see `ShippedNetworks`.
         worlds: number of worlds that compare the last two candidates, early in a round (see
-            `tienlen_agents.search`); 0 for the network alone.
+            `tienlen_agents.search`); 0 for the network alone. More also mean a longer chain (8 times as long
+            at most), and that up to 16 times as many are listed.
         sample: draw from the network's policy, without search.
         objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;
             empty: what the reward of the batch asks for. Networks of one preset have the one that they were
             trained for.
         rollout: ``"network"``: the network plays the rollouts of the search, too, which is stronger and
             slower.
-        adapt: find out from their plays whether the others play by the game's rule-based agent, and search
-            accordingly; it has an effect in Tiến lên.
         file: the shipped network of this file, such as ``tienlen-general-v4``, whatever the newest one is.
+            tienlen-general-v4 searches as it did when it was published, without models of players.
 
     Raises:
         ValueError: there is none of that size or file, `worlds` is below 0, an unknown objective or
@@ -186,12 +141,17 @@ def load_champion(
     if rollout:
         check_word("champion: rollout", rollout, ("network",))
     is_searching = worlds > 0 and not sample
-    for option, is_given in (("rollout=network", rollout), ("adapt=1", adapt)):
-        if is_given and not is_searching:
-            raise ValueError(f"champion: {option} needs a search: worlds above 0, and without sample")
+    if rollout and not is_searching:
+        raise ValueError("champion: rollout=network needs a search: worlds above 0, and without sample")
     changed = "" if worlds == WORLDS else worlds
-    given = {"file": file, "size": size, "worlds": changed, "objective": objective, "rollout": rollout}
-    given["adapt"] = "1" if adapt else ""
+    given = {
+        "file": file,
+        "size": size,
+        "worlds": changed,
+        "sample": 1 if sample else "",
+        "objective": objective,
+        "rollout": rollout,
+    }
     options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
     name = f"champion:{options}" if options else "champion"
     chosen: dict[str, Objective] = {one: one for one in get_args(Objective)}
@@ -203,6 +163,6 @@ def load_champion(
         worlds,
         objective,
         plays_rollouts=bool(rollout),
-        adaptation=Adaptation() if adapt else None,
+        with_models=file != WITHOUT_MODELS,
         name=name,
     )

@@ -16,7 +16,14 @@ import numpy as np
 from tienlen_agents.search import estimates, ismcts, uniform
 from tienlen_agents.search.estimates import NUM_SERIES
 from tienlen_agents.search.halving import NUM_CANDIDATES, NUM_WORLDS
-from tienlen_agents.search.interface import Decision, Estimates, Options, SearchSetup, Workspace
+from tienlen_agents.search.interface import (
+    Decision,
+    Estimates,
+    Options,
+    SearchSetup,
+    Workspace,
+    no_play_out,
+)
 from tienlen_agents.search.loops import RESULT_BITS, search_loops
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.floats import exp
@@ -84,6 +91,7 @@ class SearchContext:
     Attributes:
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options.
+        has_models: whether the game has models of players (`Options.has_models`); they know of no payments.
     """
 
     def __init__(self, rules: AnyRules, reward: str = "") -> None:
@@ -92,8 +100,8 @@ class SearchContext:
         self.memory = setup.memory
         self.reward = setup.reward
         self.reward_unit = setup.reward_unit
+        self.has_models = setup.game.play_out is not no_play_out and setup.reward != "payments"
         self._loops = search_loops(setup.game)
-        self._deviations = setup.deviations
         self._turn = setup.game.rollout.turn
         self.workspace = new_workspace(setup)
 
@@ -157,6 +165,7 @@ class SearchContext:
             worlds, logs = np.empty((listed, len(self.workspace.world)), np.int64), np.empty(listed)
             self._loops.list_worlds(*arguments, worlds, logs)
             worlds, logs = worlds[logs > -np.inf], logs[logs > -np.inf]
+        if listed and len(worlds):
             # The library's own exp, and sums in a fixed order: the same bits on every processor.
             weights = np.array([exp(log) for log in (logs - logs.max()).tolist()])
             exact: FloatArray = (weights[:, None] * play_out(worlds)).sum(axis=0) / sum(weights.tolist())
@@ -189,21 +198,6 @@ class SearchContext:
         """Write worlds (n, W) into the hidden columns of states (n, ROW) before the decision."""
         seat = self._decision.row[self._turn]
         self._loops.fill_rows(rows, worlds, self.workspace.line.spec, seat)
-
-    def fewest_deviations(self, num_worlds: int) -> int:
-        """How many plays of the opponents the baseline cannot explain; -1 if nothing is known.
-
-        Args:
-            num_worlds: the next worlds of the chain, which are drawn; the one with the fewest deviations
-                counts.
-        """
-        if self._deviations is None:
-            return -1
-        found = []
-        for _ in range(num_worlds):
-            self.draw(1)
-            found.append(self._deviations(self.memory))
-        return min(found, default=-1)
 
     def sample(self, num_worlds: int) -> None:
         """Draw the next worlds and evaluate the candidates in each."""

@@ -13,6 +13,7 @@ import math
 from typing import Final
 
 from tienlen_agents.search.interface import Decision, Options, Workspace
+from tienlen_env.games.common.floats import exp, log
 
 # Entries of `Workspace.sizes`.
 NUM_CANDIDATES: Final = 0
@@ -24,6 +25,7 @@ Z_ELIMINATE: Final = 3.0
 MIN_SAMPLES: Final = 8  # worlds before a candidate is dropped by `Z_ELIMINATE`
 PRIOR_POINTS: Final = 0.1  # bonus in points for each unit of a prior's log-probabilities
 TIE_BONUS: Final = 1e-9  # of the default action
+UNIFORM: Final = 0.02  # share of the uniform policy in a prior of exact values
 
 
 def start(decision: Decision, options: Options, workspace: Workspace, default: int) -> int:
@@ -37,6 +39,15 @@ def start(decision: Decision, options: Options, workspace: Workspace, default: i
     workspace.sizes[NUM_WORLDS] = 0
     workspace.sizes[DEFAULT] = default
     return num
+
+
+def keep_all(decision: Decision, workspace: Workspace) -> int:
+    """Make all actions candidates, whatever the prior says; their number."""
+    num = decision.actions.shape[0]
+    for i in range(num):
+        workspace.candidates[i] = i
+    workspace.sizes[NUM_CANDIDATES] = num
+    return int(num)
 
 
 def num_steps(num_candidates: int) -> int:
@@ -64,11 +75,21 @@ def bonus(decision: Decision, options: Options, workspace: Workspace, index: int
     return points
 
 
-def is_worse(options: Options, workspace: Workspace, best: int, other: int) -> bool:
-    """Whether a candidate's mean value is far below the best one's, by the differences in each world.
+def exact_bonus(decision: Decision, options: Options, workspace: Workspace, index: int) -> float:
+    """The prior bonus of an action where values have no noise, in points.
 
-    With `Options.indifference` it need not be below: it is enough that it cannot be better by more.
+    A prior that is sure of a wrong action is what can be exploited in a search; so a part of it is the
+    uniform policy.
     """
+    points = TIE_BONUS if index == workspace.sizes[DEFAULT] else 0.0
+    if options.has_prior:
+        chance = (1 - UNIFORM) * exp(decision.log_prior[index]) + UNIFORM / decision.actions.shape[0]
+        points += PRIOR_POINTS * options.prior_weight * log(chance)
+    return points
+
+
+def is_worse(workspace: Workspace, best: int, other: int) -> bool:
+    """Whether a candidate's mean value is far below the best one's, by the differences in each world."""
     num, num_worlds = workspace.sizes[NUM_CANDIDATES], workspace.sizes[NUM_WORLDS]
     total, squares = 0.0, 0.0
     for w in range(num_worlds):
@@ -77,7 +98,7 @@ def is_worse(options: Options, workspace: Workspace, best: int, other: int) -> b
         squares += difference * difference
     mean = total / num_worlds
     variance = max(squares / num_worlds - mean * mean, 0.0)
-    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds) - options.indifference)
+    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds))
 
 
 def num_after(step: int, num_steps: int, num_candidates: int) -> int:
@@ -108,7 +129,7 @@ def eliminate(decision: Decision, options: Options, workspace: Workspace, limit:
     for at in range(num):
         k = order[at]
         is_kept = at == 0 or (
-            kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(options, workspace, order[0], k))
+            kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(workspace, order[0], k))
         )
         scores[k] = 1.0 if is_kept else 0.0
         kept += 1 if is_kept else 0

@@ -66,29 +66,37 @@ class Options(NamedTuple):
         worlds: budget.
         inference: how much a past play that deviates from the opponent model counts against a world.
         mcmc_effort: factor on the length of the Markov chain.
-        large_swaps: how many of 16 steps of the chain may swap any number of cards.
         first_place_bonus: reward for the first place, beside the game's own.
         prior_weight: weight of the bonus of the default action or of the prior.
         floor: log-probability below which a prior drops an action.
         has_prior: whether there is a prior.
         explore: weight of the confidence bound in ISMCTS, in the unit of the reward.
         reward_unit: units of the reward that weigh like a point.
-        indifference: a candidate that cannot be better than the best by more is dropped; in the reward's
-            unit.
+        baseline_share: how likely each opponent is to play as the baseline. If it does not, it is taken for a
+            player of the game's own model of other players; 1 in a game without one.
+        known_effort: `mcmc_effort` where it is nearly sure that all opponents play as the baseline; 0: the
+            search does not ask whether they do. Where it asks, both efforts are those of 32 worlds; with
+            more worlds the chain is longer.
+        has_models: whether such models play the rollouts: of those who do not play as the baseline, and of
+            the seat to act.
+        lists_worlds: whether few worlds are listed, each with its probability, and not sampled. A prior then
+            drops no action, a part of it is the uniform policy, and a game may leave out card weights.
     """
 
     seed: int
     worlds: int
     inference: float
     mcmc_effort: float = 1.0
-    large_swaps: int = 0
     first_place_bonus: float = 0.0
     prior_weight: float = 0.0
     floor: float = 0.0
     has_prior: bool = False
     explore: float = 0.0
     reward_unit: float = 1.0
-    indifference: float = 0.0
+    baseline_share: float = 1.0
+    known_effort: float = 0.0
+    has_models: bool = False
+    lists_worlds: bool = False
 
 
 class Estimates(NamedTuple):
@@ -159,6 +167,10 @@ def no_next_world(
     return 0.0
 
 
+def no_play_out(line: Rollout, world: IntArray, memory: object, seat: int) -> None:
+    """There are no models of players."""
+
+
 class SearchGame(NamedTuple):
     """A game's functions for a search: plain functions, which `tienlen_env.engine.backends.jit` compiles.
 
@@ -184,6 +196,8 @@ class SearchGame(NamedTuple):
         next_world: ``(decision, options, workspace, memory, is_first)``: write the first or next of all
             worlds to ``workspace.world``. Returns the logarithm of how likely it is, up to a constant;
             minus infinity for an impossible one. Rollouts in a game with this function are not random.
+        play_out: ``(line, world, memory, seat)``: play ``line.row``, a state of a world, on until `seat` has
+            all its rewards, with models of players (`Options.has_models`).
     """
 
     rollout: RolloutGame
@@ -197,6 +211,7 @@ class SearchGame(NamedTuple):
     restart: Callable[..., None] = no_restart
     num_worlds: Callable[..., int] = no_list
     next_world: Callable[..., float] = no_next_world
+    play_out: Callable[..., None] = no_play_out
 
 
 class SearchSetup(NamedTuple):
@@ -211,8 +226,6 @@ class SearchSetup(NamedTuple):
         memory: the game's own arrays, a NamedTuple.
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options of a search.
-        deviations: ``(memory)``: how many of the opponents' plays so far the baseline would not have made
-            with the hands of the last world of a chain; -1 without a chain. None if the game has none.
     """
 
     game: SearchGame
@@ -223,4 +236,3 @@ class SearchSetup(NamedTuple):
     memory: Any
     reward: str = "points"
     reward_unit: float = 1.0
-    deviations: Callable[[Any], int] | None = None

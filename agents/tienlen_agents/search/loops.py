@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple
 
-from tienlen_agents.rule_based.rollout import RolloutGame, rollout
+from tienlen_agents.rule_based.rollout import RolloutGame, apply_to, play_out
 from tienlen_agents.search import estimates
 from tienlen_agents.search.estimates import MAX_LISTED, NUM_SERIES
 from tienlen_agents.search.halving import (
@@ -15,6 +15,8 @@ from tienlen_agents.search.halving import (
     NUM_CANDIDATES,
     NUM_WORLDS,
     eliminate,
+    exact_bonus,
+    keep_all,
     num_after,
     num_steps,
     num_worlds_after,
@@ -31,6 +33,8 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.specialise import GIVEN, each, specialise
 
 RESULT_BITS: Final = 13  # of rollouts that are remembered
+UNLIKELY: Final = 10.0  # nats below the likeliest world, where a choice looks at no world
+LISTED_SHARE: Final = 16  # worlds are listed up to as many budgets; late in a round that is less work
 
 search_game: SearchGame = GIVEN
 rollout_game: RolloutGame = GIVEN
@@ -60,7 +64,7 @@ def fill_source(decision: Decision, workspace: Workspace) -> None:
 
 
 @noinline
-def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:
+def evaluate_world(decision: Decision, options: Options, workspace: Workspace, memory: object) -> None:
     """Append the values of all candidates in the current world.
 
     A chain can return to a world: the results of earlier rollouts are reused.
@@ -80,10 +84,14 @@ def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -
                 fill_source(decision, workspace)
                 is_filled = True
             line = workspace.line
-            rollout(
-                line, workspace.source, workspace.source.shape[0], decision.actions[index],
-                decision.cards[index], seat,
+            apply_to(
+                workspace.source, line.row, workspace.source.shape[0], line.spec, line.actions,
+                decision.actions[index], decision.cards[index], line.rewards,
             )  # fmt: skip
+            if options.has_models:
+                search_game.play_out(line, workspace.world, memory, seat)
+            else:
+                play_out(line, seat)
             is_first = line.row[rollout_game.place + seat] == 0
             workspace.earned[slot] = line.rewards[seat] + (options.first_place_bonus if is_first else 0.0)
             workspace.played[slot] = key
@@ -106,7 +114,7 @@ def sample_worlds(
     """Draw the next worlds and evaluate the candidates in each."""
     for _ in range(num_worlds):
         search_game.draw(decision, options, workspace, memory)
-        evaluate_world(decision, options, workspace)
+        evaluate_world(decision, options, workspace, memory)
 
 
 def resolve(decision: Decision, workspace: Workspace, memory: object) -> tuple[int, int]:
@@ -123,9 +131,18 @@ def search(decision: Decision, options: Options, workspace: Workspace, memory: o
         solved = search_game.solve(decision, workspace, memory, default)
         if solved >= 0:
             return solved
-    if start_halving(decision, options, workspace, default) == 1:
+    if start_halving(decision, options, workspace, default) == 1 and not options.lists_worlds:
         return int(workspace.candidates[0])
     scale = begin_search(decision, options, workspace, memory)
+    if options.lists_worlds and scale > 0:
+        listed = search_game.num_worlds(decision, workspace, memory)
+        if 0 < listed <= min(LISTED_SHARE * options.worlds, MAX_LISTED):
+            best = best_of_all(decision, options, workspace, memory, listed)
+            if best >= 0:
+                return best
+            start_halving(decision, options, workspace, default)
+    elif options.lists_worlds:
+        keep_all(decision, workspace)  # the values of one world are exact, too
     steps = num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
     for step in range(steps):
         wanted = num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
@@ -150,12 +167,20 @@ def begin_estimate(decision: Decision, options: Options, workspace: Workspace, m
     return num if num <= MAX_LISTED else 0
 
 
-def add_world(decision: Decision, options: Options, workspace: Workspace, series: int, weight: float) -> None:
+def add_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, series: int, weight: float
+) -> None:
     """Evaluate all actions in the current world, and add what they earn to the sums of a series."""
     workspace.sizes[NUM_WORLDS] = 0
-    evaluate_world(decision, options, workspace)
+    evaluate_world(decision, options, workspace, memory)
     for k in range(workspace.sizes[NUM_CANDIDATES]):
         workspace.series[series, k] += weight * workspace.values[k]
+
+
+def clear(workspace: Workspace, series: int) -> None:
+    """Make the sums of a series 0."""
+    for k in range(workspace.sizes[NUM_CANDIDATES]):
+        workspace.series[series, k] = 0.0
 
 
 def multiply(workspace: Workspace, series: int, factor: float) -> None:
@@ -164,35 +189,64 @@ def multiply(workspace: Workspace, series: int, factor: float) -> None:
         workspace.series[series, k] *= factor
 
 
+def evaluate_all(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int, least: float
+) -> bool:
+    """Write what the candidates earn in all worlds to the first series, by how likely each world is.
+
+    Worlds whose logarithm is below `least` are left out. False: no world is possible.
+    """
+    clear(workspace, 0)
+    total, largest = 0.0, -math.inf
+    for w in range(listed):
+        log_weight = search_game.next_world(decision, options, workspace, memory, w == 0)
+        if log_weight > largest:  # the weights are relative to the largest one
+            factor = exp(largest - log_weight)
+            multiply(workspace, 0, factor)
+            total, largest = total * factor, log_weight
+        if log_weight > -math.inf and log_weight >= least:
+            weight = exp(log_weight - largest)
+            add_world(decision, options, workspace, memory, 0, weight)
+            total += weight
+    if total > 0:
+        multiply(workspace, 0, 1 / total)
+    return total > 0
+
+
+@noinline
+def best_of_all(
+    decision: Decision, options: Options, workspace: Workspace, memory: object, listed: int
+) -> int:
+    """The index of the best action by all worlds, -1 if none is possible; the prior drops no action."""
+    num, largest = keep_all(decision, workspace), -math.inf
+    for w in range(listed):
+        largest = max(largest, search_game.next_world(decision, options, workspace, memory, w == 0))
+    if not evaluate_all(decision, options, workspace, memory, listed, largest - UNLIKELY):
+        return -1
+    best, most = 0, -math.inf
+    for k in range(num):
+        score = workspace.series[0, k] + exact_bonus(decision, options, workspace, k)
+        if score > most:
+            best, most = k, score
+    return best
+
+
 def evaluate(
     decision: Decision, options: Options, workspace: Workspace, memory: object, out: Estimates
 ) -> int:
     """Estimate what all actions earn, without a prior; returns the number of worlds."""
     listed = begin_estimate(decision, options, workspace, memory)
     num, size = workspace.sizes[NUM_CANDIDATES], estimates.series_size(options.worlds)
-    for series in range(NUM_SERIES):
-        for k in range(num):
-            workspace.series[series, k] = 0.0
-    if listed > 0:
-        total, largest = 0.0, -math.inf
-        for w in range(listed):
-            log_weight = search_game.next_world(decision, options, workspace, memory, w == 0)
-            if log_weight > largest:  # the weights are relative to the largest one
-                factor = exp(largest - log_weight)
-                multiply(workspace, 0, factor)
-                total, largest = total * factor, log_weight
-            if log_weight > -math.inf:
-                weight = exp(log_weight - largest)
-                add_world(decision, options, workspace, 0, weight)
-                total += weight
-        multiply(workspace, 0, 1 / total)
+    if listed > 0 and evaluate_all(decision, options, workspace, memory, listed, -math.inf):
         estimates.summarise_exact(workspace.series, num, out)
         return listed
+    for series in range(NUM_SERIES):
+        clear(workspace, series)
     for series in range(NUM_SERIES):
         search_game.restart(decision, options, workspace, memory)
         for _ in range(size):
             search_game.draw(decision, options, workspace, memory)
-            add_world(decision, options, workspace, series, 1 / size)
+            add_world(decision, options, workspace, memory, series, 1 / size)
     estimates.summarise(workspace.series, num, options.reward_unit / (size * NUM_SERIES), out)
     return size * NUM_SERIES
 

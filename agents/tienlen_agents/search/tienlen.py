@@ -2,7 +2,9 @@
 
 Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
 card weights they are drawn one by one by `tienlen_agents.search.tienlen_beliefs`; only where the opponents
-hold few cards, and the chain mixes fast, they come from the chain.
+hold few cards, and the chain mixes fast, they come from the chain. The opponents may be players of two kinds,
+see `begin_chain`. Where worlds are drawn by card weights, the kinds are those of the last world of that
+chain. Few worlds can be listed, see `next_world`.
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ import numpy as np
 
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
-from tienlen_agents.rule_based.rollout import new_rollout
-from tienlen_agents.search import deals, tienlen_beliefs, tienlen_determinizations as worlds
+from tienlen_agents.rule_based.rollout import Rollout, new_rollout
+from tienlen_agents.search import (
+    deals,
+    tienlen_beliefs,
+    tienlen_determinizations as worlds,
+    tienlen_players as players,
+)
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
-from tienlen_agents.search.randomness import absorb, absorb_columns, set_seed
+from tienlen_agents.search.randomness import absorb, absorb_columns, random_word, set_seed
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
-from tienlen_env.games.common.bits import lowest_index, popcount
+from tienlen_env.games.common.bits import lowest_index, popcount, shift_right
+from tienlen_env.games.common.floats import exp
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.hidden import MAX_TRIES, deal_agrees
@@ -41,16 +49,30 @@ BELIEF_CARDS: Final = 24
 BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated less often than those of a chain
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
+EFFORT_WORLDS: Final = 32  # with as many worlds efforts are as `Options.known_effort` says; ...
+MAX_EFFORT: Final = 8.0  # ... more worlds have longer chains, but not longer ones than so many times that
+START: Final = 0.5  # of `Options.known_effort`
+STRANGE: Final = 2  # plays that the rule-based agent does not explain: the opponents are others
+KNOWN: Final = 0.8  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
+MISTAKES: Final = 0.0025  # ... but a chain without them does not mix
 MAX_EVENTS: Final = 256  # as many as a batch can store
 # Columns of a row that all players see.
 PUBLIC: Final = (
     R.TABLE, R.TABLE_CARDS, R.OWNER, R.TURN, R.PASSED, R.KNOCKED_OUT, R.LOCK, R.REQUIRED_CARD, R.ROUND,
 )  # fmt: skip
 
+# The entry of a world after the cards of each location: the seats that play as the rule-based agent, a mask.
+AS_BASELINE: Final = NUM_LOCATIONS
+
 # Entries of `TienlenMemory.numbers`.
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
+IS_CHAIN: Final = 3  # whether worlds come from the chain
+BEGAN_AS_CHAIN: Final = 4  # `IS_CHAIN` and ...
+BEGAN_WEIGHTED: Final = 5  # ... `IS_SET` of the card weights when the search began
+HAS_ASKED: Final = 6  # whether `begin_list` ran
+NUM_NUMBERS: Final = 7
 
 
 class TienlenMemory(NamedTuple):
@@ -61,8 +83,9 @@ class TienlenMemory(NamedTuple):
         best_mask: bool (A,), scratch of the same.
         replay: the round so far.
         chain: the chain that samples worlds.
-        numbers: int64 (3,), see the constants above.
+        numbers: int64 (NUM_NUMBERS,), see the constants above.
         beliefs: the card weights of the decision, if it has any.
+        models: of players.
     """
 
     endgame: EndgameMemory
@@ -71,6 +94,7 @@ class TienlenMemory(NamedTuple):
     chain: Chain
     numbers: Any
     beliefs: Beliefs
+    models: players.PlayerModels
 
 
 def chain_effort(num_unseen: int) -> float:
@@ -170,9 +194,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     chain, replay, line = memory.chain, memory.replay, workspace.line
     splits.set_rules(line.policy, line.spec)
     set_seed(workspace.stream, seed_of(decision.row, line.spec, options.seed))
-    for i in range(replay.cache.shape[0]):
-        replay.cache[i] = 0
-    replay.chain_stats[worlds.QUERIES] = 0
+    worlds.forget_evidence(replay, options.baseline_share, 1 - options.inference)
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     memory.numbers[UNSEEN] = unseen
     deal_uniformly(decision, workspace, memory)
@@ -184,9 +206,13 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
         deal_by_weights(decision, workspace, memory)
     num_events = 0
     num_held = popcount(unseen) - chain.capacity[R.UNDEALT]
-    if options.inference > 0 and unseen != 0 and (not is_weighted or num_held <= BELIEF_CARDS):
+    is_chain = not is_weighted or num_held <= BELIEF_CARDS
+    if options.inference > 0 and unseen != 0 and (is_chain or options.known_effort > 0):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = num_events, 0
+    memory.numbers[IS_CHAIN] = 1 if is_chain and num_events > 0 else 0
+    memory.numbers[BEGAN_AS_CHAIN], memory.numbers[BEGAN_WEIGHTED] = memory.numbers[IS_CHAIN], is_weighted
+    memory.numbers[HAS_ASKED] = 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
@@ -197,42 +223,95 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     return scale if num_open > 1 else 0.0
 
 
+def burn_in(
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, effort: float
+) -> None:
+    """Make the steps of the chain before the first world, and find the number of those between two worlds."""
+    chain, replay, line = memory.chain, memory.replay, workspace.line
+    for location in range(NUM_LOCATIONS):
+        found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
+        chain.logs[location], chain.baseline[location] = found
+    factor = effort * chain_effort(popcount(memory.numbers[UNSEEN]))
+    num_steps = int(factor * BURN_IN)
+    worlds.mcmc_steps(workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs)
+    wanted = factor * QUERIES_PER_SAMPLE * num_steps / max(replay.chain_stats[worlds.QUERIES], 1)
+    least = max(int(effort * MIN_STEPS), 1)
+    replay.chain_stats[1] = max(int(min(wanted, factor * MAX_STEPS)), least)
+
+
+def is_opponent(row: Row, seat: int) -> bool:
+    """Whether a seat is another one than that to act, and still in the round."""
+    return bool(seat != row[R.TURN] and row[R.LIVE] >> seat & 1)
+
+
+@noinline
+def begin_chain(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
+    """Prepare the chain.
+
+    Where it is nearly sure that all opponents play as the rule-based agent, and they made fewer than
+    `STRANGE` plays which it does not explain, all worlds come from a longer chain without card weights, which
+    asks that agent alone. The plays of the seat to act say nothing of opponents, and who is out of the round
+    plays no rollout.
+    """
+    replay, share, row = memory.replay, options.baseline_share, decision.row
+    if options.known_effort == 0 or share >= 1:
+        burn_in(decision, options, workspace, memory, options.mcmc_effort)
+        return
+    # A chain that knows of both kinds of players hardly ever finds the hands which explain what the
+    # rule-based agent has played; so it starts from such hands.
+    scale = min(options.worlds / EFFORT_WORLDS, MAX_EFFORT)
+    worlds.forget_evidence(replay, 1.0, MISTAKES)
+    burn_in(decision, options, workspace, memory, START * scale * options.known_effort)
+    total = 0.0
+    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+        if is_opponent(row, seat):
+            total += memory.chain.logs[seat]
+    is_strange = total <= STRANGE * replay.share[1]
+    worlds.forget_evidence(replay, share, 1 - options.inference)
+    burn_in(decision, options, workspace, memory, scale * options.mcmc_effort)
+    known = 1.0
+    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+        if is_opponent(row, seat):
+            known *= memory.chain.baseline[seat]
+    if known >= KNOWN and not is_strange:
+        worlds.forget_evidence(replay, 1.0, MISTAKES)
+        memory.beliefs.sizes[IS_SET] = 0
+        memory.numbers[IS_CHAIN] = 1
+        burn_in(decision, options, workspace, memory, scale * options.known_effort)
+
+
 @noinline
 def draw(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Draw the next world: the cards of four seats, and the undealt ones."""
-    chain, replay, line = memory.chain, memory.replay, workspace.line
-    unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
-    if num_events == 0 and memory.beliefs.sizes[IS_SET] != 0:
-        deal_by_weights(decision, workspace, memory)
-    elif num_events == 0:
-        deal_uniformly(decision, workspace, memory)
-    else:
+    chain, replay, line, spec = memory.chain, memory.replay, workspace.line, workspace.line.spec
+    num_events = memory.numbers[NUM_EVENTS]
+    if num_events != 0 and memory.numbers[NUM_DRAWN] == 0:
+        begin_chain(decision, options, workspace, memory)
+    if memory.numbers[IS_CHAIN]:
         num_steps = replay.chain_stats[1]
-        if memory.numbers[NUM_DRAWN] == 0:
-            for location in range(NUM_LOCATIONS):
-                chain.num_deviations[location] = worlds.num_deviations(
-                    line, replay, location, chain.current[location], MAX_EVENTS
-                )
-            effort = options.mcmc_effort * chain_effort(popcount(unseen))
-            burn_in = int(effort * BURN_IN)
-            worlds.mcmc_steps(
-                workspace.stream, decision.row, chain, burn_in, options, line, replay, memory.beliefs
-            )
-            wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
-            least = max(int(options.mcmc_effort * MIN_STEPS), 1)
-            num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
-            replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
             workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs
         )
+    elif memory.beliefs.sizes[IS_SET] != 0:
+        deal_by_weights(decision, workspace, memory)
+    else:
+        deal_uniformly(decision, workspace, memory)
     memory.numbers[NUM_DRAWN] += 1
+    as_baseline = 0
+    for seat in range(spec[S.NUM_PLAYERS]):
+        share = chain.baseline[seat] if num_events != 0 else replay.share[0]
+        if share >= 1 or shift_right(random_word(workspace.stream), 11) * 2.0**-53 < share:
+            as_baseline |= 1 << seat
+    workspace.world[AS_BASELINE] = as_baseline
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
 
 
 @noinline
 def restart(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
-    """Start a new chain from a new deal."""
+    """Start a new chain from a new deal, whatever the chain before has found out about the opponents."""
+    memory.numbers[IS_CHAIN] = memory.numbers[BEGAN_AS_CHAIN]
+    memory.beliefs.sizes[IS_SET] = memory.numbers[BEGAN_WEIGHTED]
     if memory.beliefs.sizes[IS_SET] != 0:
         deal_by_weights(decision, workspace, memory)
     else:
@@ -247,33 +326,73 @@ def num_worlds(decision: Decision, workspace: Workspace, memory: TienlenMemory) 
 
 
 @noinline
-def next_world(
+def list_deal(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
 ) -> float:
-    """List the deals; each is as likely as its deviations and card weights make it."""
-    chain, replay, line, world = memory.chain, memory.replay, workspace.line, workspace.world
-    unseen, log_weight = memory.numbers[UNSEEN], 0.0
+    """Write the first or next deal; the logarithm of how likely the past plays and the card weights make it.
+
+    A search that lists worlds takes no card weights where plays are weighed: its network has read them off
+    the same plays. A player counts as the rule-based agent where this is likelier than not.
+    """
+    chain, replay, line = memory.chain, memory.replay, workspace.line
+    deal, unseen, log_weight = workspace.world[:NUM_LOCATIONS], memory.numbers[UNSEEN], 0.0
     if is_first:
         for location in range(NUM_LOCATIONS):
-            world[location] = chain.known[location]
-        deals.first_deal(unseen, chain.capacity, world)
+            deal[location] = chain.known[location]
+        deals.first_deal(unseen, chain.capacity, deal)
     else:
-        deals.next_deal(unseen, world)
-    if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], world):
+        deals.next_deal(unseen, deal)
+    if not deal_agrees(decision.row, line.spec, decision.row[R.TURN], deal):
         return -inf
-    if memory.beliefs.sizes[IS_SET] != 0:
-        log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, world)
-    if memory.numbers[NUM_EVENTS] != 0:
-        deviations = 0
-        for location in range(NUM_LOCATIONS):
-            deviations += worlds.num_deviations(line, replay, location, world[location], MAX_EVENTS)
-        log_weight += deviations * worlds.log_factor(options)
+    if memory.beliefs.sizes[IS_SET] != 0 and not (options.lists_worlds and memory.numbers[NUM_EVENTS] != 0):
+        log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, deal)
+    as_baseline = 0
+    for location in range(NUM_LOCATIONS):
+        share = options.baseline_share
+        if memory.numbers[NUM_EVENTS] != 0:
+            found = worlds.evidence(line, replay, options, location, deal[location], -inf)
+            log_weight += found.log
+            share = found.baseline
+        chain.baseline[location] = share
+        if location < line.spec[S.NUM_PLAYERS]:
+            as_baseline |= (1 if share >= 0.5 else 0) << location
+    workspace.world[AS_BASELINE] = as_baseline
     return log_weight
 
 
-def deviations(memory: TienlenMemory) -> int:
-    """See `SearchSetup.deviations`."""
-    return int(memory.chain.num_deviations[: R.UNDEALT].sum()) if memory.numbers[NUM_EVENTS] else -1
+@noinline
+def begin_list(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
+    """Find out whether all opponents play as the rule-based agent; if so, ask that agent alone.
+
+    All deals are weighed here, so there is no chain that could have missed what explains their plays, and no
+    plays are counted as strange.
+    """
+    memory.numbers[HAS_ASKED] = 1
+    total, known, largest, row = 0.0, 0.0, -inf, decision.row
+    for w in range(deals.num_deals(memory.chain.capacity)):
+        log_weight = list_deal(decision, options, workspace, memory, w == 0)
+        if log_weight > largest:
+            factor = exp(largest - log_weight)
+            total, known, largest = total * factor, known * factor, log_weight
+        if log_weight > -inf:
+            weight = exp(log_weight - largest)
+            total += weight
+            for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+                if is_opponent(row, seat):
+                    weight *= memory.chain.baseline[seat]
+            known += weight
+    if known >= KNOWN * total:
+        worlds.forget_evidence(memory.replay, 1.0, MISTAKES)
+
+
+def next_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
+) -> float:
+    """List the deals, see `list_deal`; the champion's search first finds out who the others are."""
+    can_ask = memory.numbers[NUM_EVENTS] != 0 and not memory.numbers[HAS_ASKED]
+    if is_first and options.lists_worlds and can_ask:
+        begin_list(decision, options, workspace, memory)
+    return float(list_deal(decision, options, workspace, memory, is_first))
 
 
 def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
@@ -283,9 +402,14 @@ def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
     row[R.KEY] = 0
 
 
+def play_out(line: Rollout, world: Row, memory: TienlenMemory, seat: int) -> None:
+    """See `SearchGame.play_out`."""
+    players.play_out(line, memory.models, world[AS_BASELINE], seat)
+
+
 GAME: Final = SearchGame(
     playout.GAME, kernels.update_legal, kernels.list_legal, default_action, solve, begin, draw, fill, restart,
-    num_worlds, next_world,
+    num_worlds, next_world, play_out,
 )  # fmt: skip
 
 
@@ -295,23 +419,29 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     spec, actions = build_spec(rules, reward=reward)
     line = new_rollout(decide.new_workspace(), spec, actions)
     taken, later = np.zeros((2, MAX_EVENTS), np.int64)
+    models = players.load_models()
     replay = Replay(
         np.zeros((MAX_EVENTS, int(spec[S.ROW_SIZE])), np.int64),
         taken,
         later,
         np.zeros((4, MAX_EVENTS + 1), np.int64),
-        np.zeros(2 << worlds.CACHE_BITS, np.int64),
+        np.zeros((1 << worlds.CACHE_BITS, 2), np.int64),
+        np.zeros((1 << worlds.CACHE_BITS, 2)),
+        models.others,
+        np.zeros(2),
         np.zeros(2, np.int64),
     )
-    chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
+    chain = Chain(*np.zeros((4, NUM_LOCATIONS), np.int64), *np.zeros((2, NUM_LOCATIONS)))
     best_mask = np.zeros(len(line.ids), np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
-    memory = TienlenMemory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
+    memory = TienlenMemory(
+        new_memory(rules), best_mask, replay, chain, np.zeros(NUM_NUMBERS, np.int64), beliefs, models
+    )
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1
     return SearchSetup(
-        GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(reward_unit), deviations
+        GAME, line, num_columns(spec), AS_BASELINE + 1, stream, memory, reward, float(reward_unit)
     )
 
 

@@ -11,14 +11,16 @@ cards (suits included: it plays the lowest). The probability of a world is:
 
     P(world) ~ (1 - inference) ** (number of deviations)
 
-Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Worlds are sampled by a
+Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Where an opponent may be a
+player of another kind, its plays are as likely as `evidence` says. Worlds are sampled by a
 Metropolis chain: propose a swap of cards between two locations, accept with probability ``min(1, ratio)``.
 With card weights (`tienlen_agents.search.tienlen_beliefs`) the probability is multiplied by those of the
 cards. Most proposals are rejected, so rejections are made cheap:
 
-- Only the two hands that change are evaluated, and the number of deviations of a hand is cached.
-- The acceptance draw comes first; it bounds the number of deviations to count.
-- Decisions that deviated before are evaluated first.
+- Only the two hands that change are evaluated, and what is found about a hand is cached.
+- The acceptance draw comes first; it says how unlikely the past plays may be, and no more are asked about
+  once they are less likely.
+- Plays that spoke against a hand before are evaluated first.
 - The play that was made is evaluated first, and other plays only until one has a higher score.
 """
 
@@ -31,6 +33,7 @@ from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.interface import Options
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
+from tienlen_agents.search.tienlen_players import PlayerModel, log_chances
 from tienlen_env.games.common.arrays import IntArray, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
@@ -42,7 +45,7 @@ from tienlen_env.games.common.bits import (
     shift_right,
     squeeze,
 )
-from tienlen_env.games.common.floats import log
+from tienlen_env.games.common.floats import exp, log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.hidden import (
@@ -57,6 +60,8 @@ from tienlen_env.games.tienlen.suited import suited_action_of
 
 NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row
 CACHE_BITS: Final = 12  # of hands and their numbers of deviations
+LEAST_SHARE: Final = 1e-9
+SPEAKS_AGAINST: Final = 1.0  # a play that makes a hand less likely by more, as a logarithm
 QUERIES: Final = 0  # entry of `Replay.chain_stats`
 
 
@@ -69,8 +74,11 @@ class Replay(NamedTuple):
         later: int64 (K,), the cards that the player has played since then, this play included.
         order: int64 (4, 1 + K), for each seat the number of its decisions, and their indices in the order of
             evaluation.
-        cache: int64 (2 << CACHE_BITS,), a hand with its seat; and its number of deviations, doubled, plus 1
-            if all were counted.
+        cache: int64 (1 << CACHE_BITS, 2), a hand with its seat; and 1 if all of its plays were asked.
+        evidence: float64 (1 << CACHE_BITS, 2), `Evidence` of the same hands.
+        others: the model of players that are not the rule-based agent.
+        share: float64 (2,): how likely each opponent is to play as the rule-based agent; and the logarithm of
+            what a deviation does to the probability of a world.
         chain_stats: int64 (2,): queries to the opponent model so far; steps between two worlds.
     """
 
@@ -79,6 +87,9 @@ class Replay(NamedTuple):
     later: Any
     order: Any
     cache: Any
+    evidence: Any
+    others: PlayerModel
+    share: Any
     chain_stats: Any
 
 
@@ -90,14 +101,16 @@ class Chain(NamedTuple):
         capacity: how many unseen cards each location has.
         current: the current world.
         proposal: the proposed world.
-        num_deviations: of each location in the current world.
+        logs: float64, `Evidence.log` of each location in the current world.
+        baseline: float64, `Evidence.baseline`.
     """
 
     known: Any
     capacity: Any
     current: Any
     proposal: Any
-    num_deviations: Any
+    logs: Any
+    baseline: Any
 
 
 # ---------------------------------------------------------------- certain facts
@@ -254,67 +267,109 @@ def replay_round(row: Row, history: IntArray, world: Row, line: Rollout, replay:
     return num_events
 
 
+class Evidence(NamedTuple):
+    """What the past plays of a player say about a hand.
+
+    Attributes:
+        log: the logarithm of how likely the plays are with this hand.
+        baseline: how likely the player with this hand plays as the rule-based agent, 0..1.
+    """
+
+    log: float
+    baseline: float
+
+
 @noinline
-def count_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: int) -> int:
-    """`num_deviations` without the cache; decisions that deviate move forward in the order."""
+def weigh(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
+    """`evidence` without the cache; plays that speak against a hand move forward in the order."""
     record, order = replay.record, replay.order
-    count = 0
+    share: float = replay.share[0]
+    of_deviation, is_baseline = replay.share[1], share >= 1
+    total, of_others, of_baseline = 0.0, 0.0, 0.0
+    if not is_baseline:
+        of_baseline, of_others = log(max(share, LEAST_SHARE)), log(1 - share)
     for i in range(1, order[seat, 0] + 1):
         event = order[seat, i]
         row = record[event]
         row[R.HAND + seat] = hand | replay.later[event]
         replay.chain_stats[QUERIES] += 1
-        if not is_choice(
-            line.policy, line.spec, line.actions, row, replay.taken[event], line.ids, line.cards
-        ):
-            count += 1
+        before = total
+        if is_baseline:
+            if not is_choice(
+                line.policy, line.spec, line.actions, row, replay.taken[event], line.ids, line.cards
+            ):
+                total += of_deviation
+        else:
+            found = log_chances(line, replay.others, row, replay.taken[event], 1 - options.inference)
+            of_baseline += found.baseline
+            of_others += found.model
+            total = log_of_sum(of_baseline, of_others)
+        if total < before - SPEAKS_AGAINST:
             forward = (i + 1) >> 1
             order[seat, i], order[seat, forward] = order[seat, forward], event
-            if count > limit:
-                break
-    return count
+        if total < least:
+            break
+    return Evidence(total, 1.0 if is_baseline else exp(of_baseline - log_of_sum(of_baseline, of_others)))
 
 
-def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: int) -> int:
-    """The number of a player's past decisions that deviate from the choice of `heuristic`.
+def forget_evidence(replay: Replay, share: float, mistakes: float) -> None:
+    """Forget what is known of hands.
 
     Args:
-        line: ``line.policy`` is the workspace of `heuristic`.
         replay: the round so far.
-        seat: the player; 4, the undealt cards, has no decisions.
+        share: how likely each opponent is to play as the rule-based agent from now on.
+        mistakes: how often one that does plays otherwise, where the share is 1.
+    """
+    replay.share[0], replay.share[1] = share, min(log(mistakes), -1e-9)
+    replay.chain_stats[QUERIES] = 0
+    for i in range(replay.cache.shape[0]):
+        replay.cache[i, 0] = 0
+
+
+def log_of_sum(one: float, two: float) -> float:
+    """The logarithm of the sum of two numbers that are given by their logarithms."""
+    largest = max(one, two)
+    return largest + log(1.0 + exp(min(one, two) - largest))
+
+
+def evidence(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
+    """What a player's past plays say about a hand.
+
+    A player is the rule-based agent with the probability ``replay.share``, and else a player as the
+    model has them; it plays any legal action instead with the probability ``1 - options.inference``. If the
+    share is 1, each play that the agent would not have made counts as `forget_evidence` was told, and no
+    other.
+
+    Args:
+        line: ``line.policy`` is the workspace of the rule-based agent.
+        replay: the round so far.
+        options: of the search.
+        seat: the player; 4, the undealt cards, has no plays.
         hand: the hand that a world assigns to the player now.
-        limit: counting stops beyond this number.
+        least: the plays are looked at until the logarithm is below this number; it may be lower then.
     """
     if seat == R.UNDEALT:
-        return 0
+        return Evidence(0.0, 1.0)
     key = hand | (1 + seat) << 52
-    slot = shift_right(key * HASH, 64 - CACHE_BITS) << 1
-    cache = replay.cache
-    if cache[slot] == key and (cache[slot + 1] & 1 or cache[slot + 1] >> 1 > limit):
-        known: int = cache[slot + 1] >> 1
-        return known
-    count = count_deviations(line, replay, seat, hand, limit)
-    cache[slot] = key
-    cache[slot + 1] = count << 1 | (count <= limit)
-    return count
-
-
-def log_factor(options: Options) -> float:
-    """The logarithm of what a deviation does to the probability of a world; below 0."""
-    return min(log(1 - options.inference), -1e-9)
+    slot = shift_right(key * HASH, 64 - CACHE_BITS)
+    if replay.cache[slot, 0] == key and (replay.cache[slot, 1] or replay.evidence[slot, 0] < least):
+        return Evidence(replay.evidence[slot, 0], replay.evidence[slot, 1])
+    found = weigh(line, replay, options, seat, hand, least)
+    replay.cache[slot, 0] = key
+    replay.cache[slot, 1] = found.log >= least
+    replay.evidence[slot, 0], replay.evidence[slot, 1] = found.log, found.baseline
+    return found
 
 
 @noinline
-def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, proposal: Row) -> tuple[int, int]:
+def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple[int, int]:
     """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
 
-    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on. In a large swap all
-    possible numbers are equally likely.
+    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on.
 
     Args:
         stream: of random numbers.
         unseen: the cards that may move.
-        large_swaps: how many of 16 swaps are large.
         current: int64 (5,), the current world.
         proposal: int64 (5,), gets the proposed world.
 
@@ -333,11 +388,8 @@ def propose_swap(stream: Row, unseen: int, large_swaps: int, current: Row, propo
     two = nth_index(locations & ~(1 << one), draw_below(stream, num_locations - 1))
     limit = min(popcount(current[one] & unseen), popcount(current[two] & unseen))
     n = 1
-    if large_swaps > 0 and draw_below(stream, 16) < large_swaps:
-        n += draw_below(stream, limit)
-    else:
-        while n < limit and draw_below(stream, 2) != 0:
-            n += 1
+    while n < limit and draw_below(stream, 2) != 0:
+        n += 1
     give, take = draw_cards(stream, current[one] & unseen, n), draw_cards(stream, current[two] & unseen, n)
     proposal[one] ^= give | take
     proposal[two] ^= give | take
@@ -363,31 +415,29 @@ def mcmc_steps(
         chain: its state.
         num_steps: proposals to make.
         options: of the search.
-        line: see `num_deviations`.
+        line: see `evidence`.
         replay: the round so far.
         beliefs: card weights, if there are any.
     """
-    current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
-    of_deviation, unseen = log_factor(options), 0
+    current, proposal, logs = chain.current, chain.proposal, chain.logs
+    unseen = 0
     for location in range(NUM_LOCATIONS):
         unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
-        one, two = propose_swap(stream, unseen, options.large_swaps, current, proposal)
+        one, two = propose_swap(stream, unseen, current, proposal)
         if one < 0:
             return
-        draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
-        # One more deviation is accepted with probability 1 - inference, two more with its square, ...
-        log_draw = log(draw)
+        log_draw = log((shift_right(random_word(stream), 11) + 1) * 2.0**-53)
         if beliefs.sizes[IS_SET] != 0:
             log_draw -= log_ratio(beliefs, one, two, current, proposal)
-        more = log_draw / of_deviation
-        limit = deviations[one] + deviations[two] + (int(more) if more >= 0 else -int(-more) - 1)
-        if limit < 0:
+        least = logs[one] + logs[two] + log_draw
+        if least > 0:
             continue
-        of_one = num_deviations(line, replay, one, proposal[one], limit)
-        if of_one > limit:
+        of_one = evidence(line, replay, options, one, proposal[one], least)
+        if of_one.log < least:
             continue
-        of_two = num_deviations(line, replay, two, proposal[two], limit - of_one)
-        if of_one + of_two <= limit and deal_agrees(row, line.spec, row[R.TURN], proposal):
+        of_two = evidence(line, replay, options, two, proposal[two], least - of_one.log)
+        if of_one.log + of_two.log >= least and deal_agrees(row, line.spec, row[R.TURN], proposal):
             current[one], current[two] = proposal[one], proposal[two]
-            deviations[one], deviations[two] = of_one, of_two
+            logs[one], logs[two] = of_one.log, of_two.log
+            chain.baseline[one], chain.baseline[two] = of_one.baseline, of_two.baseline

@@ -37,6 +37,7 @@ PUBLISHED = {
     "south_count-small-v1": "a0eeb5d1d796a2b0afbe75449eb87c434283d288bd927d30ec8c0ad41923c300",
     "cardgames-1234": "fe3ea8db4d907c4aef73f37ff8df4f8f666a17cc3ae1e4a0413bc8ffe5a437b5",
     "thirteens-small-v1": "71dfb929f6bd6402cc60b98c2e1fa25c068d5327a31553af079b36797df5a5ff",
+    "tienlen-general-v5": "c446b5afdd9fc08002137489251499b0e1c2601ea4797031fbe49dd1ff16a36c",
     "tienlen-general-v4": "eaaf198a3b83e79a082041df9787dd4a89e226441605bd39436387a6207af35c",
 }
 

@@ -42,6 +42,11 @@ def test_policy_of_the_agent_is_that_of_the_file(mini, file):
     assert measure(mini, policy_of(mini, agent)).nash_conv < 2e-4
 
 
+def test_the_champions_search_is_near_an_equilibrium_of_a_small_game(mini):
+    """Few deals are listed, so nothing is drawn, and no prior is sure enough to be exploited."""
+    assert measure(mini, policy_of(mini, tienlen_agents.load("champion"))).nash_conv < 0.01
+
+
 def test_copies_choose_the_same(file):
     agent = tienlen_agents.load(f"exact:{file}")
     batch = Batch("mini", 50, history_length=agent.history)

@@ -14,9 +14,6 @@ const TYPES = {
   bool: Uint8Array,
 };
 
-// Options of a search that are amounts: in the unit of what is maximised.
-const AMOUNTS = ["first_place_bonus", "prior_weight", "reward_unit"];
-
 /** Arrays of a compiled function: `tienlen_table.engine.memory`. */
 class Arrays {
   constructor(engine, layout, constants) {
@@ -181,15 +178,15 @@ export class Agents {
     return info;
   }
 
-  search(round, info, { seed = 0, worlds = info.options.worlds }) {
+  search(round, info, { seed = 0, worlds = round.variant.tables.options[info.name].worlds }) {
     if (!Number.isInteger(worlds) || worlds < 1 || worlds > info.most_worlds)
       throw new RangeError(`worlds ${worlds}: expected 1 to ${info.most_worlds}`);
     const { tables } = round.variant;
     const memories = this.memories.get(tables) ?? {};
     memories.search ??= new Arrays(round.loaded.engine, tables.memory.search, round.loaded.tables.constants);
     this.memories.set(tables, memories);
-    for (const [name, value] of Object.entries({ ...info.options, seed, worlds }))
-      memories.search.set(`options.${name}`, AMOUNTS.includes(name) ? value * tables.reward_unit : value);
+    for (const [name, value] of Object.entries({ ...tables.options[info.name], seed, worlds }))
+      memories.search.set(`options.${name}`, value);
     return memories.search;
   }
 
@@ -215,7 +212,7 @@ export class Agents {
       info.agent ??= round.loaded.engine.agent(info.name);
       return info.agent.choose(game);
     }
-    if (info.network && (options.worlds ?? info.options.worlds) === 0) return this.network(round).choice;
+    if (info.network && options.worlds === 0) return this.network(round).choice;
     const search = this.search(round, info, options);
     search.set("num_opponents", 0);
     if (!info.network) return game.calls.search(...this.position(round), 0, 0, search.at);

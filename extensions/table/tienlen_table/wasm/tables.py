@@ -13,11 +13,14 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents import load
 from tienlen_agents.networks import inference
 from tienlen_agents.networks.general import fitted_config, reward_of, state_columns
 from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.networks.shipped import config_of, policy_path
 from tienlen_agents.search.agent import HISTORY, SearchAgent
+from tienlen_agents.search.champion import SearchedNetwork
+from tienlen_agents.search.context import SearchContext
 from tienlen_agents.words import words_of
 from tienlen_env.errors import NotationError, WrongGameError
 from tienlen_env.games.common import spec as S
@@ -25,7 +28,7 @@ from tienlen_env.games.common.cards import RANK_TEXT, SUIT_NAME, SUIT_SYMBOLS, S
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.notation import FAULTS, MAX_ID, MAX_SHOWN, Notation, Words
-from tienlen_env.games.registry import game_of, variants_of
+from tienlen_env.games.registry import game_of, has_payments, variants_of
 from tienlen_env.single.base import OVER, POSITION, REFUSED, plain_notation, round_type
 from tienlen_table.engine import tables_of
 from tienlen_table.engine.memory import add_constant, layout_of
@@ -75,8 +78,8 @@ def add_tables(
     ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
     game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
     and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
-    ``payments`` (as `TableWords` says), ``reward_unit`` (the factor on the amounts in the options of a
-    search) and ``memory`` (the arrays of the search and of the network).
+    ``payments`` (as `TableWords` says), ``options`` (of each agent that searches) and ``memory`` (the arrays
+    of the search and of the network).
 
     Args:
         game: the game.
@@ -116,9 +119,11 @@ def add_tables(
         variant["memory"] = {}
         try:
             setup = search_setup(rules)
-            variant["reward_unit"] = setup.reward_unit
             _, memory = new_search_memory(setup)
             variant["memory"]["search"] = layout_of(memory, constants)
+            context = SearchContext(rules, "payments" if has_payments(rules) else "")
+            agents = _searchers(policy_path(rules) is not None)
+            variant["options"] = {agent.name: agent.options_in(context)._asdict() for agent in agents}
         except WrongGameError:
             searches = False
         path = policy_path(rules)
@@ -295,23 +300,18 @@ def _card_text(write: Callable[[int], str], card: int) -> str:
         return ""
 
 
-def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:
-    from tienlen_agents import load
-    from tienlen_agents.search.champion import SearchedNetwork
+def _searchers(has_champion: bool) -> list[SearchAgent]:
+    """The agents that search, with the names that they have on the page."""
+    search, champion = SearchAgent(worlds=WORLDS), load("champion")
+    search.name = "search"
+    assert isinstance(champion, SearchedNetwork)
+    return [search, champion] if has_champion else [search]
 
+
+def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:
     yield {"name": "random", "kind": "random"}
     for player in rule_agents(game):
         yield {"name": player.name, "kind": "rule"}
-    if searches:
-        options = SearchAgent(worlds=WORLDS).options._asdict()
-        yield {"name": "search", "kind": "search", "options": options, "most_worlds": MAX_WORLDS}
-    if has_champion:
-        champion = load("champion")
-        assert isinstance(champion, SearchedNetwork)
-        yield {
-            "name": champion.name,
-            "kind": "search",
-            "network": True,
-            "options": champion.options._asdict(),
-            "most_worlds": MAX_WORLDS,
-        }
+    for agent in _searchers(has_champion) if searches else ():
+        has_network = isinstance(agent, SearchedNetwork)
+        yield {"name": agent.name, "kind": "search", "network": has_network, "most_worlds": MAX_WORLDS}

@@ -252,7 +252,7 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
     batch.deal([whole.key])
     for advice, play in zip(found, whole.plays, strict=True):
         (decision,) = agent._decisions(View(batch), np.array([0]))
-        estimates = context.evaluate(decision, agent._options_in(context))
+        estimates = context.evaluate(decision, agent.options_in(context))
         for field, values in zip(("points", "half_width", "loss", "loss_half_width"), estimates, strict=True):
             np.testing.assert_allclose([said[field] for said in advice["plays"]], values, atol=1e-9)
         best = advice["plays"][advice["choice"]]
