@@ -17,7 +17,7 @@ from tienlen_agents.networks.agent import NetworkPlayer
 from tienlen_agents.networks.general import Objective
 from tienlen_agents.networks.network import CardWeights, Network
 from tienlen_agents.networks.shipped import ShippedNetworks, newest
-from tienlen_agents.search.agent import SearchAgent
+from tienlen_agents.search.agent import MIN_PROBABILITY, SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Options
 from tienlen_env.engine.agent import View
@@ -70,9 +70,17 @@ class SearchedNetwork(SearchAgent):
             self.set_rollout(networks)
 
     def options_in(self, context: SearchContext) -> Options:
-        """See `SearchAgent.options_in`; where the game has models of players, the search uses them."""
+        """See `SearchAgent.options_in`; where the game has models of players, the search uses them.
+
+        For payments it has none, and drops no action: the newest network gives actions probabilities far
+        below those that the default floor was chosen for.
+        """
         options = super().options_in(context)
-        if not (self.with_models and context.has_models):
+        if not self.with_models:
+            return options
+        if context.reward == "payments":
+            return options._replace(floor=log(MIN_PROBABILITY))
+        if not context.has_models:
             return options
         return options._replace(
             floor=log(FLOOR),

@@ -288,6 +288,25 @@ def test_the_network_can_play_the_rollouts() -> None:
             tienlen_agents.load(f"champion:rollout=network,{settings}")
 
 
+@pytest.mark.parametrize("rules", ["south", "north"])
+def test_for_payments_no_action_is_dropped(rules: str) -> None:
+    """The newest network is so sure that a floor would drop what pays better; the previous one is not."""
+    batch = Batch(rules, 60, reward="payments", history_length=HISTORY)
+    batch.reset(3)
+    heuristic = tienlen_agents.load("heuristic")
+    for _ in range(8):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        chosen = np.full(batch.num_games, NO_ACTION)
+        chosen[games] = heuristic.act(View(batch, games))
+        batch.step(chosen)
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
+    for file, floor in (("tienlen-general-v5", 0.0), ("tienlen-general-v4", 0.00001)):
+        plain = SearchAgent(worlds=8, mcmc_effort=0.25, prior_weight=0.3, floor=floor)
+        plain.set_prior(ShippedNetworks(file=file))
+        agent = tienlen_agents.load(f"champion:file={file},worlds=8")
+        assert np.array_equal(agent.act(view), plain.act(view))
+
+
 @pytest.mark.parametrize(
     ("player", "rules", "history", "least", "most"),
     [
