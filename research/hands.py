@@ -1,7 +1,7 @@
 """How well the worlds of a search tell who holds what: P(true owner), and the share of the true deal.
 
     python -m research.hands heuristic "search" "search:worlds=208,mcmc_effort=3"
-    python -m research.hands reference "champion" "search:worlds=48,mcmc_effort=0.25"
+    python -m research.hands reference "champion" "search:inference=0,prior=champion:worlds=0"
 
 Four players of one kind play; at some of their decisions each agent draws the worlds that it would search in.
 Lines are for the number of unseen cards; a squared error of marginals that are all equal is .667 with three
@@ -11,13 +11,17 @@ opponents. An agent without a search of its own cannot be measured.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import tienlen_agents
+from tienlen_agents.files import write_atomic
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision
@@ -97,7 +101,7 @@ def draw(agent: SearchAgent, decision: Decision, context: SearchContext) -> IntA
     return context.draw(math.ceil(options.worlds * scale))
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Print a line for each agent and range."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("players", help="who plays")
@@ -105,7 +109,8 @@ def main() -> None:
     parser.add_argument("--rules", default="cardgames")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=11)
-    options = parser.parse_args()
+    parser.add_argument("--out", default="", help="a JSON file of P(true owner) by agent and range")
+    options = parser.parse_args(argv)
     agents: list[SearchAgent] = []
     for name in options.agents:
         agent = tienlen_agents.load(name)
@@ -113,18 +118,27 @@ def main() -> None:
             parser.error(f"{name}: expected an agent that searches in worlds")
         agents.append(agent)
     measured = positions(options.players, options.rules, options.rounds, options.seed, history_of(agents))
+    owners: dict[str, dict[str, float]] = {}
     for name, agent in zip(options.agents, agents, strict=True):
+        owners[name] = {}
         agent.reset(options.seed)
         rows = np.array([row for position in measured if (row := measure(agent, position)) is not None])
         print(f"{name}: {1000 * rows[:, 4].mean():.2f} ms")
         for low, high in RANGES:
             part = rows[(rows[:, 0] >= low) & (rows[:, 0] <= high)]
+            if not len(part):
+                continue
             owner, deal, squared = part[:, 1:4].mean(axis=0)
+            owners[name][f"{low}-{high}"] = round(float(owner), 4)
             print(
                 f"  {low}-{high} unseen cards, {len(part)} positions: owner {owner:.3f}, deal {deal:.3f},"
-                f" squared error {squared:.4f}"
+                f" squared error {squared:.4f}",
+                flush=True,
             )
+    if options.out:
+        write_atomic(Path(options.out), (json.dumps({"rows": owners}, indent=1) + "\n").encode())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -450,6 +450,9 @@ PRINTED_VALUES: dict[str, object] = {
         "pgx bridge_bidding": {"theirs": 2.5e6, "ours": 18.1e6, "ratio": 7.24, "by": "batch"},
     },
     "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
+    "regret": {"": {"champion": {"mean": 0.0509, "mean_half": 0.01, "above": 5.1, "above_half": 1.4}}},
+    "endings": {"champion:worlds=0": {"won": 67_841, "given_away": [0.0169, 0.001]}},
+    "hands": {"reference": {name: {"10-19": 0.6943, "20-29": 0.5} for name in "abc"}},
     "choices": {"search": {"regret": [0.0176, 0.0073], "2-9": 0.0, "10-19": 0.014}},
     **{
         name: {"": {agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in views.QUICK}}
@@ -565,6 +568,9 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts["peers"].splitlines()[2].endswith("| 7,200 | `tienlen_v1.raw_env()` | 324,000 | 45 × |")
     assert texts["openspiel-cfr"].splitlines()[2] == "| leduc | 936 | 5.1 ms | 5.4 µs |"
     assert texts["choices"].splitlines()[2] == "| `search` | 0.018 ± 0.007 | 0.000 | 0.014 |"
+    assert texts["regret"].splitlines()[2] == "| `champion` | 0.051 ± 0.010 | 5.1 ± 1.4 % |"
+    assert texts["endings"].splitlines()[2] == "| `champion:worlds=0` | 1.69 ± 0.10 % | 67,841 |"
+    assert texts["hands"].splitlines()[2] == "| `reference` |" + " 0.694 |" * 3
     points = "1.664 ± 0.051"
     assert texts["champion-tables"].splitlines()[2] == (
         f"| three `heuristic` | {points} | {points} | {points} | 0.024 ± 0.038 |"

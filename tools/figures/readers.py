@@ -67,6 +67,11 @@ def rows(outputs: Mapping[str, Path]) -> Values:
     return found
 
 
+def rows_by_key(outputs: Mapping[str, Path]) -> Values:
+    """`rows` of each command, by its key."""
+    return {key: rows({key: folder}) for key, folder in outputs.items()}
+
+
 def small_games(outputs: Mapping[str, Path]) -> Values:
     """Of ``tienlen exact bench``: information sets, and milliseconds of each step, by the command's key."""
     found: Values = {}

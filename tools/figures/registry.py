@@ -18,6 +18,7 @@ from tools.figures.readers import (
     paired,
     printed,
     rows,
+    rows_by_key,
     small_games,
     solvers,
     standings,
@@ -114,6 +115,8 @@ DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
 PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
 BEFORE: Final = "champion:file=tienlen-general-v4"
+# The belief network without a look at the plays; the previous champion; this one.
+HANDS_BY: Final = f"search:inference=0,prior=champion:worlds=0 {BEFORE} champion"
 STRANGERS: Final = {  # the words of a command: who sits at the table, and the number of deals
     "greedy_long": "--opponent greedy_long --deals 1000",
     "greedy": "--opponent greedy --deals 1000",
@@ -176,6 +179,10 @@ COVERAGE_LINE: Final = (
 SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
 STRANGERS_LINE: Final = (
     r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): (?P<baseline>[\d.]+) (?P<known>[\d.]+)"
+)
+REGRET_LINE: Final = (
+    r"│ (?P<key>\S+) +│ +(?P<mean>[-\d.]+) ± (?P<mean_half>[\d.]+) │"
+    r" +(?P<above>[\d.]+)% ± (?P<above_half>[\d.]+)% │"
 )
 MINARI_LINE: Final = r"(?P<key>\S+): .*; (?P<episodes>\d+) episodes/s, (?P<kilobytes>\d+) kB each; .*"
 SUITE: Final = ("extensions/suite/tienlen_suite", "examples/bot.pl", *ALL_AGENTS)
@@ -480,6 +487,36 @@ ENTRIES: Final = {
             12,
             seed=21,
         ),
+        FigureEntry(
+            "regret",
+            {
+                "": f"tienlen_suite.regret champion {BEFORE} champion:worlds=0 reference heuristic"
+                " --seed {seed} --out {out}"
+            },
+            lines_of(REGRET_LINE),
+            (*ALL_AGENTS, "extensions/suite/tienlen_suite/regret.py"),
+            45,
+            seed=0,
+        ),
+        FigureEntry(
+            "endings",
+            {"": f"research.endings champion:worlds=0 {BEFORE},worlds=0 --seed {{seed}} {TO_FILE}"},
+            rows,
+            (*ALL_AGENTS, "research/endings.py"),
+            3,
+            seed=5,
+        ),
+        FigureEntry(
+            "hands",
+            {
+                players: f"research.hands {players} {HANDS_BY} --rounds 300 --seed {{seed}} {TO_FILE}"
+                for players in ("champion:worlds=0", "reference", "heuristic", "greedy_long")
+            },
+            rows_by_key,
+            (*ALL_AGENTS, "research/hands.py"),
+            8,
+            seed=11,
+        ),
         *(
             FigureEntry(
                 f"champion-{name}",
@@ -674,9 +711,6 @@ HISTORICAL: Final = {
         "e983c236849a0769",
     ),
     "power": Historical("c4d55f1", "tienlen suite power runs/one runs/other", "772ca842d7c89303"),
-    "regret": Historical(
-        "2c535af", "tienlen regret champion champion:worlds=0 reference heuristic", "083a1d7371fc02a1"
-    ),
     "curves": Historical("2c535af", "tienlen bench curves", "8a9c50d29d0ea467"),
     "native-tests": Historical("487bb6d", "make test", "d1cf7b7b15550262"),
 }

@@ -341,6 +341,9 @@ def champion_strangers() -> str:
     return table(["against", f"`{BEFORE}`", "`champion`", "difference"], lines)
 
 
+HANDS_RANGE: Final = "10-19"  # unseen cards
+
+
 def choices() -> str:
     """What agents give away at a table of rule-based players, by the number of unseen cards."""
     lines = []
@@ -349,6 +352,31 @@ def choices() -> str:
         lines.append([f"`{name}`", interval(found["regret"], 3), *parts])
     head = [f"{key} unseen cards" for key in next(iter(values_of("choices").values())) if key != "regret"]
     return table(["agent", "regret", *head], lines)
+
+
+def hands() -> str:
+    """P(true owner) of an unseen card, by who plays and who asks."""
+    lines = []
+    for players, found in values_of("hands").items():
+        lines.append([f"`{players}`", *(f"{owners[HANDS_RANGE]:.3f}" for owners in found.values())])
+    return table(["who plays", "the belief network alone", f"`{BEFORE}`", "`champion`"], lines)
+
+
+def regret() -> str:
+    """What a choice costs on average, and how often it costs much."""
+    lines = []
+    for name, row in values_of("regret")[""].items():
+        mean, above = (row["mean"], row["mean_half"]), (row["above"] / 100, row["above_half"] / 100)
+        lines.append([f"`{name}`", interval(mean, 3), f"{interval(above, 1, percent=True)} %"])
+    return table(["agent", "mean regret, points", "above 0.3"], lines)
+
+
+def endings() -> str:
+    """The share of won endings that networks give away."""
+    lines = []
+    for name, row in values_of("endings").items():
+        lines.append([f"`{name}`", f"{interval(row['given_away'], 2, percent=True)} %", f"{row['won']:,}"])
+    return table(["network", "given away", "of won endings"], lines)
 
 
 def openspiel_cfr() -> str:
@@ -709,6 +737,9 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "machine-code": (("machine-code",), machine_code),
     "peers": (("peers",), peers),
     "choices": (("choices",), choices),
+    "hands": (("hands",), hands),
+    "regret": (("regret",), regret),
+    "endings": (("endings",), endings),
     "champion-tables": (("decision-times", *TABLES), champion_tables),
     "champion-presets": (("champion-presets",), champion_presets),
     "champion-strangers": (("champion-strangers",), champion_strangers),

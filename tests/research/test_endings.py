@@ -1,0 +1,21 @@
+"""Won endings: an agent that solves them gives none away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from research import endings
+
+
+def test_who_solves_endings_gives_none_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    endings.main(["random", "endgame:random", "--rounds", "400", "--out", str(out)])
+    rows = json.loads(out.read_text())["rows"]
+    lost, half = rows["random"]["given_away"]
+    assert lost - half > 0
+    assert rows["endgame:random"]["given_away"][0] == 0
+    assert min(row["won"] for row in rows.values()) > 100
+    assert capsys.readouterr().out.startswith("random: ")
