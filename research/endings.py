@@ -2,8 +2,8 @@
 
     python -m research.endings champion:worlds=0 champion:file=tienlen-general-v4,worlds=0
 
-An agent plays rounds against itself. An ending counts at each decision with a choice from which a win is proven
-(`tienlen_agents.endgame`).
+An agent plays rounds against itself. An ending counts at each decision with a choice from which a win is
+proven (`tienlen_agents.endgame`).
 """
 
 from __future__ import annotations

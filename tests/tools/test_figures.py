@@ -452,7 +452,7 @@ PRINTED_VALUES: dict[str, object] = {
     "openspiel-cfr": {"leduc": {"information_sets": 936, "milliseconds": 5.1}},
     "regret": {"": {"champion": {"mean": 0.0509, "mean_half": 0.01, "above": 5.1, "above_half": 1.4}}},
     "endings": {"champion:worlds=0": {"won": 67_841, "given_away": [0.0169, 0.001]}},
-    "hands": {"reference": {name: {"10-19": 0.6943, "20-29": 0.5} for name in "abc"}},
+    "hands": {"champion:worlds=0": {name: {"10-19": 0.6943} for name in ("a", "b", "champion")}},
     "choices": {"search": {"regret": [0.0176, 0.0073], "2-9": 0.0, "10-19": 0.014}},
     **{
         name: {"": {agent: {"points": [1.664, 0.051], "more": [0.024, 0.038]} for agent in views.QUICK}}
@@ -465,6 +465,12 @@ PRINTED_VALUES: dict[str, object] = {
             }
         }
         for name in views.SLOW_TABLES
+    },
+    "champion-reference-slow": {
+        "": {
+            agent: {"points": [1.758, 0.023], "more": [0.0, 0.0]}
+            for agent in ("champion", "champion:worlds=128")
+        }
     },
     "champion-presets": {
         f"{preset} {players}": {"champion": {"points": [1.9, 0.05], "more": [-0.024, 0.038]}}
@@ -570,13 +576,16 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts["choices"].splitlines()[2] == "| `search` | 0.018 ± 0.007 | 0.000 | 0.014 |"
     assert texts["regret"].splitlines()[2] == "| `champion` | 0.051 ± 0.010 | 5.1 ± 1.4 % |"
     assert texts["endings"].splitlines()[2] == "| `champion:worlds=0` | 1.69 ± 0.10 % | 67,841 |"
-    assert texts["hands"].splitlines()[2] == "| `reference` |" + " 0.694 |" * 3
+    assert texts["hands"].splitlines()[2] == "| `champion:worlds=0` |" + " 0.694 |" * 3
     points = "1.664 ± 0.051"
     assert texts["champion-tables"].splitlines()[2] == (
         f"| three `heuristic` | {points} | {points} | {points} | 0.024 ± 0.038 |"
     )
     assert (
         texts["champion-tables"].splitlines()[-1] == "| time of a decision | 3.6 ms | 3.6 ms | 3.6 ms | – |"
+    )
+    assert texts["champion-asked"].splitlines()[2] == (
+        f"| `champion` | points against three `heuristic` | 1.97 | {points} |"
     )
     assert texts["champion-presets"].splitlines()[3] == "| `south` | units |" + " −0.02 ± 0.04 |" * 3
     assert texts["champion-strangers"].splitlines()[2].endswith("| 1.664 ± 0.051 | 0.024 ± 0.038 |")

@@ -332,6 +332,29 @@ def champion_presets() -> str:
     return table(["preset", "a round", "2 players", "3 players", "4 players"], lines)
 
 
+ASKED: Final = (  # points; the table, the agent
+    ("4", "champion", "1.97"),
+    ("3", "champion", "1.29"),
+    ("2", "champion", "0.70"),
+    ("reference", "champion:worlds=10", "1.69"),
+    ("reference", "champion", "1.72"),
+    ("reference-slow", "champion:worlds=128", "1.76"),
+    ("before", "champion", "1.53"),
+)
+
+
+def champion_asked() -> str:
+    """What was asked of the champion, and what it reaches; the owner of a card among its own kind last."""
+    lines = []
+    for name, agent, least in ASKED:
+        against = CHAMPION_WORDS[name.removesuffix("-slow")]
+        reached = values_of(f"champion-{name}")[""][agent]["points"]
+        lines.append([f"`{agent}`", f"points against {against}", least, interval(reached, 3)])
+    owner = values_of("hands")["champion:worlds=0"]["champion"][HANDS_RANGE]
+    lines.append(["`champion`", "probability of the true owner, as above", "0.74", f"{owner:.3f}"])
+    return table(["agent", "what", "asked", "reached"], lines)
+
+
 def champion_strangers() -> str:
     """The champion and the one before it among others that neither learned to beat."""
     lines = []
@@ -742,6 +765,10 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "endings": (("endings",), endings),
     "champion-tables": (("decision-times", *TABLES), champion_tables),
     "champion-presets": (("champion-presets",), champion_presets),
+    "champion-asked": (
+        (*(f"champion-{name}" for name in dict.fromkeys(name for name, *_ in ASKED)), "hands"),
+        champion_asked,
+    ),
     "champion-strangers": (("champion-strangers",), champion_strangers),
     "champion-slow": (("decision-times", *SLOW_TABLES), champion_slow),
     "openspiel-cfr": (("openspiel-cfr",), openspiel_cfr),
