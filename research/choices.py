@@ -39,14 +39,15 @@ from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.registry import get_rules
 
 PLAYERS: Final = "heuristic"
+WORLDS: Final = 600  # of the search that judges
 RANGES: Final = ((2, 9), (10, 19), (20, 29), (30, 39))
 
 
-class Judge(SearchAgent):
+class LongSearch(SearchAgent):
     """A long search among players that it knows."""
 
     def __init__(self) -> None:
-        super().__init__(worlds=600, mcmc_effort=3.0)
+        super().__init__(worlds=WORLDS, mcmc_effort=3.0)
 
     def options_in(self, context: SearchContext) -> Options:
         """See `SearchAgent.options_in`."""
@@ -64,7 +65,7 @@ class Judged(NamedTuple):
 
 def judged(found: Sequence[Decided], seed: int) -> list[Judged]:
     """The decisions that no solver settles, with the estimates of the long search."""
-    judge = Judge()
+    judge = LongSearch()
     judge.reset(seed + 1)  # it draws other deals than those that it judges
     decisions = []
     for position in found:

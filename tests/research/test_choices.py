@@ -13,7 +13,7 @@ from research import choices
 def test_a_better_player_gives_less_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(choices, "LONG", "search:worlds=40,mcmc_effort=0.25")
+    monkeypatch.setattr(choices, "WORLDS", 40)
     out = tmp_path / "out.json"
     choices.main(["heuristic", "random", "--rounds", "4", "--out", str(out)])
     rows = json.loads(out.read_text())["rows"]

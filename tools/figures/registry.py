@@ -696,7 +696,7 @@ HISTORICAL: Final = {
     "gpu-learning": Historical("cc8eeb6", "make bench-gpu", "698d8cbc601bb218"),
     "gpu-engine": Historical("bcfc7db", "make bench-gpu", "1329a6fb21fff2ec"),
     "exploiters-tienlen": Historical(
-        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "59acd51e80967988"
+        "a0038c6", "tienlen train best-response --agent champion:worlds=0", "571882a5b68821d2"
     ),
     "exploiters-thirteens": Historical(
         "ec367c5", "tienlen train best-response --env thirteens", "eedfbe8d8b87e457"

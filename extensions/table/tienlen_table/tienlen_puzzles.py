@@ -10,7 +10,7 @@ players with these hands; if there is a table, the other player has led it. The 
 lines, and fewer of them are the first ones.
 
 The rating grows with what makes a position hard: the positions that the proof needs, whether `heuristic`
-misses the play, and how little the champion's network expects it.
+misses the play, and how little a network expects it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ RULES: Final = "cardgames"
 DEALS: Final = 256  # played at once
 FEWEST, MOST = 3, 8  # cards in a hand
 MIN_LEGAL: Final = 3  # plays to choose from
+NETWORK: Final = "tienlen-general-v4"  # a newer one would change the puzzles, their ratings and addresses
 EASY: Final = 0.75  # what the network expects at least of a play that teaches nothing
 
 
 def mine(seed: int) -> Iterator[str]:
     """The lines of the puzzles of a seed, without end."""
-    heuristic, network = load("heuristic"), ShippedNetworks()
+    heuristic, network = load("heuristic"), ShippedNetworks(file=NETWORK)
     four, two = EndgameSolver(get_rules(RULES)), EndgameSolver(get_rules(RULES, 2))
     seen: set[tuple[int, ...]] = set()
     rng = np.random.default_rng(seed)
