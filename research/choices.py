@@ -5,7 +5,7 @@
 Four `heuristic` play; at some of the decisions each agent chooses. A long search, which knows who the others
 are, estimates every legal action. After that action its own seat plays on by the model that learned to beat
 three `heuristic`, where the game has one: as `heuristic` it would miss what an action is good for. The
-*regret* of a choice is how much more the best action earns. It is no measure of strength: it says how near an
+*regret* of a choice is how much more the best action earns. It does not measure strength: it says how near an
 agent comes to that long search, and where it does not. Points need a hundred times as many decisions to tell
 two agents apart.
 

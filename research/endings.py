@@ -2,8 +2,8 @@
 
     python -m research.endings champion:worlds=0 champion:file=tienlen-general-v4,worlds=0
 
-An agent plays rounds against itself. An ending counts at each decision with a choice from which a win is
-proven (`tienlen_agents.endgame`).
+An agent plays rounds against itself. Each decision with a choice where a win is proven counts
+(`tienlen_agents.endgame`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.stats import ratio_estimate
-from tienlen_agents.endgame import keep_wins
+from tienlen_agents.endgame import can_solve, keep_wins
 from tienlen_agents.files import write_atomic
 from tienlen_env import Batch, View
 from tienlen_env.engine.agent import Agent, history_of
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.registry import get_rules
 
 
 def count(agent: Agent, rules: str, rounds: int, seed: int) -> tuple[IntArray, IntArray]:
@@ -51,9 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--out", default="", help="a JSON file of the lines")
     options = parser.parse_args(argv)
+    if not can_solve(get_rules(options.rules)):
+        parser.error(f"--rules {options.rules}: endings are solved in Tiến lên without payments")
     rows: dict[str, dict[str, object]] = {}
     for name in options.agents:
         won, lost = count(tienlen_agents.load(name), options.rules, options.rounds, options.seed)
+        if len(won) < 2 or not won.any():
+            parser.error(f"{name}: too few won endings for an interval; play more rounds (--rounds)")
         share = ratio_estimate(lost, won, event=1)
         rows[name] = {"won": int(won.sum()), "given_away": [share.mean, share.half_width]}
         print(f"{name}: {share.mean:.2%} ± {share.half_width:.2%} of {won.sum():,} won endings", flush=True)

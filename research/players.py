@@ -68,7 +68,7 @@ def rules_of(text: str) -> Rules:
     """The rules of a preset, with a number of players as in ``cardgames:3``.
 
     Raises:
-        ValueError: these are no rules of Tiến lên.
+        ValueError: these are not rules of Tiến lên.
     """
     preset, _, players = text.partition(":")
     rules = get_rules(preset, int(players) if players else None)

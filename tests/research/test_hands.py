@@ -1,4 +1,4 @@
-"""Who is taken to hold what: who knows how the others play knows more of their cards."""
+"""P(true owner): a search that knows how the others play knows more about their cards."""
 
 from __future__ import annotations
 

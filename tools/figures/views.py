@@ -378,7 +378,7 @@ def choices() -> str:
 
 
 def hands() -> str:
-    """P(true owner) of an unseen card, by who plays and who asks."""
+    """P(true owner) of an unseen card, by the players at the table and by the agent that searches."""
     lines = []
     for players, found in values_of("hands").items():
         lines.append([f"`{players}`", *(f"{owners[HANDS_RANGE]:.3f}" for owners in found.values())])

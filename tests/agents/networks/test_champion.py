@@ -129,6 +129,19 @@ def test_the_search_overrules_a_sure_network(num_looks: int) -> None:
     assert overruled.mean() > (network.act(view) == straight).mean() + 0.05  # of all: 0.89 and 0.78
 
 
+def after_plays(batch: Batch, player: str, num_plays: int) -> View:
+    """The games of a batch that go on, after plays of one agent in all seats."""
+    agent = tienlen_agents.load(player)
+    batch.reset(3)
+    agent.reset(3)
+    for _ in range(num_plays):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        actions = np.full(batch.num_games, NO_ACTION)
+        actions[games] = agent.act(View(batch, games))
+        batch.step(actions)
+    return View(batch, np.flatnonzero(batch.state.turn >= 0))
+
+
 def test_it_says_how_probable_its_actions_are() -> None:
     champion, network = tienlen_agents.load("champion"), tienlen_agents.load("champion:worlds=0")
     assert isinstance(champion, ScoringAgent)
@@ -262,12 +275,7 @@ def test_the_objective_can_be_chosen() -> None:
 
 
 def test_the_network_can_play_the_rollouts() -> None:
-    batch = Batch("cardgames", 24, history_length=HISTORY)
-    batch.reset(3)
-    heuristic = tienlen_agents.load("heuristic")
-    for _ in range(10):
-        batch.step(heuristic.act(View(batch)))
-    view = View(batch)
+    view = after_plays(Batch("cardgames", 24, history_length=HISTORY), "heuristic", 10)
     name, networks = "champion:file=tienlen-general-v4,worlds=8", ShippedNetworks(file="tienlen-general-v4")
     agent = tienlen_agents.load(f"{name},rollout=network")
     assert agent.name == f"{name},rollout=network"
@@ -291,15 +299,7 @@ def test_the_network_can_play_the_rollouts() -> None:
 @pytest.mark.parametrize("rules", ["south", "north"])
 def test_for_payments_no_action_is_dropped(rules: str) -> None:
     """The newest network is so sure that a floor would drop what pays better; the previous one is not."""
-    batch = Batch(rules, 60, reward="payments", history_length=HISTORY)
-    batch.reset(3)
-    heuristic = tienlen_agents.load("heuristic")
-    for _ in range(8):
-        games = np.flatnonzero(batch.state.turn >= 0)
-        chosen = np.full(batch.num_games, NO_ACTION)
-        chosen[games] = heuristic.act(View(batch, games))
-        batch.step(chosen)
-    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
+    view = after_plays(Batch(rules, 60, reward="payments", history_length=HISTORY), "heuristic", 8)
     for file, floor in (("tienlen-general-v5", 0.0), ("tienlen-general-v4", 0.00001)):
         plain = SearchAgent(worlds=8, mcmc_effort=0.25, prior_weight=0.3, floor=floor)
         plain.set_prior(ShippedNetworks(file=file))
@@ -320,16 +320,7 @@ def test_for_payments_no_action_is_dropped(rules: str) -> None:
 def test_it_finds_out_who_plays_by_the_rules_player(
     player: str, rules: str, history: int, least: float, most: float
 ) -> None:
-    batch = Batch(rules, 60, history_length=history)
-    batch.reset(3)
-    others = tienlen_agents.load(player)
-    others.reset(3)
-    for _ in range(20):
-        games = np.flatnonzero(batch.state.turn >= 0)
-        actions = np.full(batch.num_games, NO_ACTION)
-        actions[games] = others.act(View(batch, games))
-        batch.step(actions)
-    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
+    view = after_plays(Batch(rules, 60, history_length=history), player, 20)
     view = view.select(np.flatnonzero(view.num_legal > 1))
     agent = tienlen_agents.load("champion")
     assert isinstance(agent, SearchedNetwork)
