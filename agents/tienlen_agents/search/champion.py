@@ -13,10 +13,10 @@ from __future__ import annotations
 from math import log
 from typing import Final, get_args
 
-from tienlen_agents.networks.agent import NetworkPlayer
+from tienlen_agents.networks.agent import NetworkAgent, NetworkPlayer
 from tienlen_agents.networks.general import Objective
-from tienlen_agents.networks.network import CardWeights, Network
-from tienlen_agents.networks.shipped import ShippedNetworks, newest
+from tienlen_agents.networks.network import CardWeights, Network, read_policy
+from tienlen_agents.networks.shipped import WEIGHTS, ShippedNetworks, newest
 from tienlen_agents.search.agent import MIN_PROBABILITY, SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Options
@@ -111,6 +111,18 @@ class SearchedNetwork(SearchAgent):
         return self.networks.network_for(rules, objective)
 
 
+def one_network(file: str, name: str, sample: bool, objective: Objective | None) -> NetworkAgent:
+    """The agent of one shipped file, which refuses other rules and games than its own.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    known = {path.stem: path for path in WEIGHTS.glob("*-*-v*.safetensors")}
+    check_word("champion: file", file, sorted(known))
+    network, card = read_policy(known[file])
+    return NetworkAgent(network, name, sample, card, objective)
+
+
 def load_champion(
     *,
     size: str = "",
@@ -119,7 +131,7 @@ def load_champion(
     objective: str = "",
     rollout: str = "",
     file: str = "",
-) -> ShippedNetworks | SearchedNetwork:
+) -> NetworkPlayer | SearchedNetwork:
     """Make the agent ``champion``; the rules of a decision select its network.
 
     Args:
@@ -163,7 +175,11 @@ def load_champion(
     options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
     name = f"champion:{options}" if options else "champion"
     chosen: dict[str, Objective] = {one: one for one in get_args(Objective)}
-    networks = ShippedNetworks(size, file=file, name=name, sample=sample, objective=chosen.get(objective))
+    wanted = chosen.get(objective)
+    if file:
+        networks: NetworkPlayer = one_network(file, name, sample, wanted)
+    else:
+        networks = ShippedNetworks(size, name=name, sample=sample, objective=wanted)
     if not is_searching:
         return networks
     return SearchedNetwork(

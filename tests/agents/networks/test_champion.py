@@ -245,6 +245,24 @@ def test_rules_are_refused_before_a_match(tmp_path: Path, monkeypatch: pytest.Mo
             check_plays([tienlen_agents.load(name)], Batch("pagat", 1))
 
 
+@pytest.mark.parametrize("file", [path.stem for path in sorted(WEIGHTS.glob("*.safetensors"))])
+@pytest.mark.parametrize("options", ["worlds=0", "worlds=2"])
+def test_each_file_plays_or_refuses_before_a_match(file: str, options: str) -> None:
+    """What `check_plays` lets through, plays."""
+    agent = tienlen_agents.load(f"champion:file={file},{options}")
+    preset, size, _ = file.rsplit("-", 2)
+    for variant in (("cardgames", 4), ("cardgames", 3), ("south", 4), ("thirteens", 4)):
+        batch = Batch(get_rules(*variant), 2, history_length=HISTORY)
+        batch.reset(0)
+        own = batch.game.name == preset if size == files.GENERAL else variant == (preset, 4)
+        if own:
+            check_plays([agent], batch)
+            batch.step(agent.act(View(batch)))
+        else:
+            with pytest.raises(ValueError, match=agent.name):
+                check_plays([agent], batch)
+
+
 def test_the_objective_can_be_chosen() -> None:
     """Without the option it follows the reward of the batch; networks and search alike."""
     payments = Batch("south", 120, reward="payments", history_length=HISTORY)
