@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--alpha", type=float, default=10.0, help="for outcomes of 1 and -1")
     parser.add_argument("--uniform", type=float, default=0.02, help="share of it in the first policy")
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=512, help="information sets in a gradient step")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=1)

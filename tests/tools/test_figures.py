@@ -546,6 +546,9 @@ PRINTED_VALUES: dict[str, object] = {
         }
         for rules in ("small", "medium")
     },
+    "soft-steps": {
+        rules: {"start": {"network": 0.2184}, "step 1": {"network": 0.0898}} for rules in ("mini", "small")
+    },
     "nash-conv": {
         "mini": {
             "ppo": {"nash_conv": [0.00027, 0.0001, 0.0007], "seconds": 12.6},
@@ -628,6 +631,7 @@ def test_every_view_shows_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| `small` | `random` | 1.2677 | .1460 |" in texts["exact-lookahead"]
     assert "| `random` | 1.2677 | .0134 | .0134 | 1.2677 | .0134 |" in texts["exact-sampled"]
     assert "| the network | the previous champion's | .0571 | .0571 |" in texts["soft-root"]
+    assert texts["soft-steps"].splitlines()[2] == "| `mini` | .2184 | .0898 |"
     assert texts["nash-conv"].splitlines()[2:] == [
         "| `ppo` | .00027 (.00010 to .0007), 13 s |",
         "| `cfr+` | .0016, 3 s |",

@@ -73,6 +73,17 @@ def soft_root() -> str:
     return table(["rollouts by", "root", "`small`", "`medium`"], lines)
 
 
+def soft_steps() -> str:
+    """NashConv of a network, its actions drawn, after each step of soft policy iteration."""
+    found = values_of("soft-steps")
+    steps = [step for step in found["small"] if step != "start"]
+    lines = [
+        [f"`{rules}`", *(probability(found[rules][step]["network"]) for step in ("start", *steps))]
+        for rules in ("mini", "small")
+    ]
+    return table(["game", "before", *steps], lines)
+
+
 def nash_conv() -> str:
     """NashConv at the end of `tienlen bench nash-conv`, and seconds."""
     found = values_of("nash-conv")

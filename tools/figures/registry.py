@@ -177,6 +177,7 @@ COVERAGE_LINE: Final = (
     r"(?P<key>.+?)(?: \(\d+ of \d+ positions exact\))? +(?P<held>[\d.]+)%  x (?P<width>[\d.]+)"
 )
 SOFT_ROOT_LINE: Final = r"(?P<key>rollouts .*): mode (?P<mode>[\d.]+) soft (?P<soft>[\d.]+)"
+SOFT_STEP_LINE: Final = r"(?P<key>start|step \d+):?(?: target [\d.]+, network)? (?P<network>[\d.]+)"
 STRANGERS_LINE: Final = (
     r"(?P<key>\S+ +\d+-\d+) plays: (?P<positions>\d+): (?P<baseline>[\d.]+) (?P<known>[\d.]+)"
 )
@@ -623,6 +624,13 @@ ENTRIES: Final = {
             lines_of(SOFT_ROOT_LINE),
             (*ALL_AGENTS, EXACT, "research/soft_root.py"),
             1,
+        ),
+        FigureEntry(
+            "soft-steps",
+            {rules: f"research.soft_steps {rules}" for rules in ("mini", "small")},
+            lines_of(SOFT_STEP_LINE),
+            (*ALL_AGENTS, *TRAINING, EXACT, "research/soft_root.py", "research/soft_steps.py"),
+            20,
         ),
         FigureEntry(
             "nash-conv",

@@ -801,6 +801,7 @@ VIEWS: Final[Mapping[str, FigureView]] = {
     "exact-lookahead": (("exact-lookahead", "exact-agents"), exact_views.lookahead),
     "exact-sampled": (("exact-sampled", "exact-agents"), exact_views.sampled),
     "soft-root": (("soft-root",), exact_views.soft_root),
+    "soft-steps": (("soft-steps",), exact_views.soft_steps),
     "nash-conv": (("nash-conv",), exact_views.nash_conv),
     "reproduce": ((), reproduce),
     "historical": ((), historical),
