@@ -33,7 +33,12 @@ def choose(line, model, row, is_baseline):
 
 @pytest.mark.parametrize(
     ("preset", "who"),
-    [("cardgames", "models"), ("cardgames", "baseline"), ("south", "all"), ("north", "all")],
+    [
+        pytest.param("cardgames", "models", marks=pytest.mark.nightly),
+        ("cardgames", "baseline"),
+        ("south", "all"),
+        pytest.param("north", "all", marks=pytest.mark.nightly),
+    ],
 )
 def test_each_action_earns_what_it_is_paid_when_the_players_play_on(preset, who):
     """The others are models or the rule-based agent; or this agent plays all seats."""
@@ -89,7 +94,7 @@ def test_under_rules_with_payments_a_stake_counts_like_a_point():
     assert units.min() < 0 < units.max()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_processes_play_what_one_plays(workers, tmp_path):
     path = tmp_path / "start.safetensors"
     START.save(path)

@@ -114,6 +114,7 @@ ALONE: Final = "tienlen_agents.arena match"
 DEALT: Final = "--deals {deals} --seed {seed} --out {out} --quiet"
 TO_FILE: Final = "--out {out}/out.json"
 PAIRED_BY: Final = "--seed {seed} --out {out}/rounds.jsonl"
+TRAINED: Final = "policy:{out}/../train/policy.safetensors"  # by the command "train" of the same entry
 BEFORE: Final = "champion:file=tienlen-general-v4"
 # The belief network without a look at the plays; the previous champion; this one.
 HANDS_BY: Final = f"search:inference=0,prior=champion:worlds=0 {BEFORE} champion"
@@ -124,6 +125,14 @@ STRANGERS: Final = {  # the words of a command: who sits at the table, and the n
     "bot.py": "--opponent 'process:python examples/bot.py' --deals 1000",
     "MaskablePPO": "--opponent 'policy:{out}/../train/sb3.zip,trust=1' --deals 1000",
 }
+# Searches with the champion's network as prior and in the rollouts, which found the most to exploit in it.
+NETWORK_SEARCH: Final = (
+    "mcmc_effort=0.25,prior_weight=0.1,floor=0.0001,prior=champion:worlds=0,rollout=champion:worlds=0"
+)
+EXPLOITERS: Final = (
+    f"champion champion:rollout=network search:worlds=16,{NETWORK_SEARCH} search:worlds=64,{NETWORK_SEARCH}"
+    f" {TRAINED}"
+)
 # The champion at its tables: minutes, words of a command. Slow agents play the first 1,000 of the deals.
 FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
 CHAMPION_TABLES: Final[Mapping[str, tuple[float, str]]] = {
@@ -559,6 +568,34 @@ ENTRIES: Final = {
                 "examples/bot.py",
             ),
             25,
+            seed=58_000_001,
+        ),
+        FigureEntry(
+            "champion-self-play",
+            {
+                "train": "tienlen_train.ppo --prior none --baseline-share 0 --decisions 50000000 --seed 59791"
+                " --eval-every 0 --final-deals 0 --threads 1 --out {out}{resume}",
+                "": f"research.paired_match {PAIRED_BY} --opponent {TRAINED} {FAST}",
+            },
+            paired,
+            (*ALL_AGENTS, *TRAINING, "research/paired_match.py"),
+            195,
+            seed=58_000_001,
+        ),
+        FigureEntry(
+            "exploiters",
+            {
+                "train": "tienlen_train.best_response --agent champion:worlds=0 --rules cardgames"
+                " --decisions 5000000 --learning-rate 0.00025 --num-games 4096 --batch-size 8192"
+                " --critic playout --critic-width 512 --critic-warmup 8 --gae-lambda 0.8 --ent-coef 0.003"
+                " --eval-every 0 --final-deals 0 --threads 1 --seed 33 --out {out}{resume}",
+                "champion:worlds=0": f"research.paired_match {PAIRED_BY} --deals 125"
+                f" --opponent champion:worlds=0 champion:worlds=0 {EXPLOITERS}",
+                "champion": f"research.paired_match {PAIRED_BY} --deals 125 --opponent champion {EXPLOITERS}",
+            },
+            paired,
+            (*ALL_AGENTS, *TRAINING, "research/paired_match.py"),
+            120,
             seed=58_000_001,
         ),
         FigureEntry(
