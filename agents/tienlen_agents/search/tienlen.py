@@ -25,7 +25,7 @@ from tienlen_agents.search import (
 )
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, absorb_columns, random_word, set_seed
-from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
+from tienlen_agents.search.tienlen_beliefs import DAMPED, IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import lowest_index, popcount, shift_right
@@ -53,7 +53,7 @@ EFFORT_WORLDS: Final = 32  # with as many worlds efforts are as `Options.known_e
 MAX_EFFORT: Final = 8.0  # ... more worlds have longer chains, but not longer ones than so many times that
 START: Final = 0.5  # of `Options.known_effort`
 STRANGE: Final = 2  # plays that the rule-based agent does not explain: the opponents are others
-KNOWN: Final = 0.8  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
+KNOWN: Final = 0.9  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
 MISTAKES: Final = 0.0025  # ... but a chain without them does not mix
 MAX_EVENTS: Final = 256  # as many as a batch can store
 # Columns of a row that all players see.
@@ -294,8 +294,8 @@ def begin_chain(decision: Decision, options: Options, workspace: Workspace, memo
             total += worlds.plays_at(memory.chain, seat).baseline
     is_strange = total <= STRANGE * replay.prior[worlds.DEVIATION]
     worlds.forget_plays(replay, share, 1 - options.inference)
-    if memory.numbers[IS_CHAIN]:  # the belief network read the same plays: they would count twice
-        memory.beliefs.sizes[IS_SET] = 0
+    if memory.numbers[IS_CHAIN] and memory.beliefs.sizes[IS_SET] != 0:
+        memory.beliefs.sizes[IS_SET] = DAMPED
     burn_in(decision, options, workspace, memory, scale * options.mcmc_effort)
     if not is_strange and all_as_baseline(decision, memory) >= KNOWN:
         worlds.forget_plays(replay, 1.0, MISTAKES)
