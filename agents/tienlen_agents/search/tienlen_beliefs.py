@@ -27,9 +27,9 @@ NUM_OWNERS: Final = 3
 # Entries of `Beliefs.sizes` after the numbers of the owners.
 NUM_UNSEEN: Final = 3  # the number of unseen cards
 IS_SET: Final = 4  # 1: the decision has card weights; `DAMPED`
-# In a chain that asks who made the plays, card weights count by their square roots: the belief network has read
-# the same plays, which would count twice. With no weights at all, the true hands of a player of no known kind
-# would be less likely than they are by the belief network alone.
+# In a chain that asks who made the plays, card weights count by their square roots: the belief network has
+# read the same plays, which would count twice. With no weights at all, the true hands of a player of no known
+# kind would be less likely than they are by the belief network alone.
 DAMPED: Final = 2
 DAMPING: Final = 0.5
 
