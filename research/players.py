@@ -1,14 +1,16 @@
 """Train the small models of players that a search uses (`tienlen_agents.search.tienlen_players`).
 
-    python -m research.players others champion:worlds=0 policy:FILE --out models.json
+    python -m research.players network champion:worlds=0 --out models.json
+    python -m research.players self_play policy:FILE policy:FILE --out models.json
     python -m research.players against_baseline --out models.json
 
 Each variant of `--rules` is a preset, with a number of players as in ``cardgames:3``; the first counts most.
 
-`others` learns to foresee the plays of some agents, each against its own kind: the cross-entropy of what they
-played. `against_baseline` learns to beat three rule-based agents. In its own games it tries each legal action
-of each of its decisions, plays the round out, and makes the better actions likelier (policy gradient over all
-actions, with entropy). Each writes its model into the file `--out` and keeps the others that are there.
+`network` and `self_play` learn to foresee the plays of some agents, each against its own kind: the
+cross-entropy of what they played. `against_baseline` learns to beat three rule-based agents. In its own games
+it tries each legal action of each of its decisions, plays the round out, and makes the better ones likelier
+(policy gradient over all actions, with entropy). Each writes its model into the file `--out` and keeps the
+others that are there.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from tienlen_env.games.tienlen.spec import build_spec
 WIDTH: Final = 64
 ACTIONS: Final = 80  # of the decisions of one seat in a round, on average at most
 DECISIONS: Final = 14
+ALL_BASELINES: Final = players.BASELINE * players.EVERY_SEAT
 BATCH: Final = 4096
 DIGITS: Final = 6  # of a weight in the file
 VARIANTS: Final = [
@@ -89,7 +92,7 @@ def new_line(rules: Rules, reward: str = "points") -> Rollout:
 
 
 @jit.loop
-def read_inputs(line, model, rows, out) -> None:  # type: ignore[no-untyped-def]
+def read_inputs(line, inputs, rows, out) -> None:  # type: ignore[no-untyped-def]
     """Write the inputs of all legal actions of each state (n, ROW), one after the other."""
     at = 0
     for b in range(rows.shape[0]):
@@ -98,22 +101,23 @@ def read_inputs(line, model, rows, out) -> None:  # type: ignore[no-untyped-def]
         end = kernels.list_legal(row, line.spec, line.actions, line.ids, line.cards, 0)
         view = decide.public_view(line.spec, row)
         context = decide.compute_context(line.policy, line.spec, view)
-        players.share(line, model, view, context)
+        players.describe_decision(line, inputs, view, context)
         for i in range(end):
-            players.liking(line, model, view, context, line.ids[i], line.cards[i])
+            players.describe_action(line, inputs, view, context, line.ids[i], line.cards[i])
             for k in range(NUM_INPUTS):
-                out[at + i, k] = model.inputs[k]
+                out[at + i, k] = inputs[k]
         at += end
 
 
 @jit.loop
-def try_actions(line, game, models, rows, seats, draws, scratch, inputs, earned, num_legal):  # type: ignore[no-untyped-def]
+def try_actions(line, game, models, asked, rows, seats, draws, scratch, inputs, earned, num_legal):  # type: ignore[no-untyped-def]
     """Play rounds with a model in one seat, and try each action of its decisions.
 
     Args:
         line: arrays of the rollouts.
         game: arrays of the rounds.
         models: ``against_baseline`` is the model.
+        asked: scratch, see `tienlen_agents.search.tienlen_players.new_inputs`.
         rows: int64 (n, ROW), the rounds.
         seats: int64 (n,), the model's seat in each.
         draws: float64 (decisions,), numbers in 0..1 that choose the model's actions.
@@ -144,12 +148,14 @@ def try_actions(line, game, models, rows, seats, draws, scratch, inputs, earned,
                     return decisions, actions
                 view = decide.public_view(game.spec, row)
                 context = decide.compute_context(game.policy, game.spec, view)
-                players.share(game, model, view, context)
+                players.describe_decision(game, asked, view, context)
+                players.share(model, asked)
                 largest = -1e30
                 for i in range(end):
-                    liking = players.liking(game, model, view, context, ids[i], cards[i])
+                    players.describe_action(game, asked, view, context, ids[i], cards[i])
+                    liking = players.liking(model, asked)
                     for k in range(NUM_INPUTS):
-                        inputs[actions + i, k] = model.inputs[k]
+                        inputs[actions + i, k] = asked[k]
                     earned[actions + i] = liking
                     largest = max(largest, float(liking))
                 total = 0.0
@@ -167,7 +173,7 @@ def try_actions(line, game, models, rows, seats, draws, scratch, inputs, earned,
                     for player in range(line.rewards.shape[0]):
                         line.rewards[player] = 0
                     kernels.play(line.row, line.spec, line.actions, ids[i], cards[i], line.rewards)
-                    players.play_out(line, models, -1, seat)
+                    players.play_out(line, models, asked, ALL_BASELINES, seat)
                     earned[actions + i] = line.rewards[seat]
                 num_legal[decisions] = end
                 decisions, actions = decisions + 1, actions + end
@@ -176,14 +182,14 @@ def try_actions(line, game, models, rows, seats, draws, scratch, inputs, earned,
 
 
 @jit.loop
-def play_rounds(line, models, rows, seats, out) -> None:  # type: ignore[no-untyped-def]
+def play_rounds(line, models, inputs, rows, seats, out) -> None:  # type: ignore[no-untyped-def]
     """The points of a seat of each round if it plays by the model, and the others as the rule-based agent."""
     for g in range(rows.shape[0]):
         for column in range(line.row.shape[0]):
             line.row[column] = rows[g, column]
         for player in range(line.rewards.shape[0]):
             line.rewards[player] = 0
-        players.play_out(line, models, -1, seats[g])
+        players.play_out(line, models, inputs, ALL_BASELINES, seats[g])
         out[g] = line.rewards[seats[g]]
 
 
@@ -242,7 +248,7 @@ def plays_of(name: str, rules: Rules, rounds: int, seed: int) -> Examples:
     agent.reset(seed)
     batch = Batch(rules, rounds, history_length=history_of([agent]))
     batch.reset(seed)
-    line, model = new_line(rules), players.load_models().others
+    line = new_line(rules)
     rows, played = [], []
     loop = RoundLoop(batch, [agent], [0] * batch.num_players)
     for waiting in loop:
@@ -256,7 +262,7 @@ def plays_of(name: str, rules: Rules, rounds: int, seed: int) -> Examples:
     states.kernel_arrays.rows[:] = np.concatenate(rows)
     legal = states.list_legal()
     inputs: Float32Array = np.zeros((len(legal.action), NUM_INPUTS), np.float32)
-    read_inputs(line, model, states.kernel_arrays.rows, inputs)
+    read_inputs(line, players.new_inputs(), states.kernel_arrays.rows, inputs)
     target = legal.action == np.concatenate(played)[legal.game]
     num_legal: IntArray = np.diff(np.append(legal.start, len(legal.action)))
     return Examples(
@@ -269,7 +275,7 @@ def joined(parts: list[Examples]) -> Examples:
     return Examples(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
 
 
-def train_others(examples: Examples, epochs: int, held_out: float = 0.1) -> dict[str, Any]:
+def train_to_foresee(examples: Examples, epochs: int, held_out: float = 0.1) -> dict[str, Any]:
     """Learn what was played; prints the cross-entropy of decisions that were held out."""
     network, scale = new_network(), scale_of(examples)
     order = torch.randperm(len(examples.num_legal))
@@ -303,9 +309,10 @@ def points_of(model: PlayerModel, line: Rollout, rules: Rules, rounds: int, seed
     """Points of the model alone against rule-based agents, and half of a 95 % interval by deal."""
     batch = Batch(rules, rounds)
     batch.reset(seed)
-    models, points = PlayerModels(model, model), np.zeros((batch.num_players, rounds))
+    models, inputs = PlayerModels(model, model, model), players.new_inputs()
+    points = np.zeros((batch.num_players, rounds))
     for seat in range(batch.num_players):
-        play_rounds(line, models, batch.kernel_arrays.rows, np.full(rounds, seat), points[seat])
+        play_rounds(line, models, inputs, batch.kernel_arrays.rows, np.full(rounds, seat), points[seat])
     means = points.mean(0)
     return float(means.mean()), float(1.96 * means.std() / rounds**0.5)
 
@@ -334,8 +341,8 @@ def train_against_baseline(
         batch = Batch(variants[which], rounds)
         batch.reset(seed + 1 + iteration)
         decisions, actions = try_actions(
-            line, game, PlayerModels(model, model), batch.kernel_arrays.rows, np.arange(rounds) % num_players,
-            rng.random(len(num_legal)), scratch, inputs, earned, num_legal,
+            line, game, PlayerModels(model, model, model), players.new_inputs(), batch.kernel_arrays.rows,
+            np.arange(rounds) % num_players, rng.random(len(num_legal)), scratch, inputs, earned, num_legal,
         )  # fmt: skip
         examples = Examples(
             torch.from_numpy(inputs[:actions]), torch.from_numpy(earned[:actions]),
@@ -367,7 +374,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", choices=PlayerModels._fields)
     parser.add_argument(
-        "agents", nargs="*", default=["champion:worlds=0"], help="whose plays `others` learns"
+        "agents", nargs="*", default=["champion:worlds=0"], help="whose plays `network` or `self_play` learns"
     )
     parser.add_argument("--rules", nargs="+", default=VARIANTS, help="the first counts most")
     parser.add_argument("--rounds", type=int, default=6000, help="of each agent, or of an iteration")
@@ -384,13 +391,13 @@ def main() -> None:
     known = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}  # before any work
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
-    if options.model == "others":
+    if options.model != "against_baseline":
         parts = []
         for name in options.agents:
             for rules in variants[:1] if name.startswith("policy:") else variants:
                 rounds = options.rounds if rules is variants[0] else options.rounds // len(variants)
                 parts.append(plays_of(name, rules, rounds, options.seed))
-        weights = train_others(joined(parts), options.epochs)
+        weights = train_to_foresee(joined(parts), options.epochs)
     else:
         weights = train_against_baseline(
             variants, options.iterations, options.rounds, options.rate, options.entropy, options.seed

@@ -84,17 +84,20 @@ def play_as_baseline(line: Rollout) -> None:
         kernels.play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
 
 
+WITHOUT_MODELS: Final = -1  # all players, the seat to act too, play as the rule-based agent
+
+
 @jit.loop
-def try_all(line, models, rows, seats, as_baseline, scratch, earned) -> None:  # type: ignore[no-untyped-def]
+def try_all(line, models, inputs, rows, seats, kinds, scratch, earned) -> None:  # type: ignore[no-untyped-def]
     """Play out each legal action.
 
     Args:
         line: arrays of the rollouts.
         models: of players.
+        inputs: scratch, see `tienlen_agents.search.tienlen_players.new_inputs`.
         rows: int64 (n, ROW), the states, all hands included.
         seats: int64 (n,), who acts.
-        as_baseline: int64 (n,), masks of the seats that play as the rule-based agent; with the seat that
-            acts in it: all.
+        kinds: int64 (n,), of the players, or `WITHOUT_MODELS`.
         scratch: int64 (2, A).
         earned: float64 (N,), written.
     """
@@ -110,10 +113,10 @@ def try_all(line, models, rows, seats, as_baseline, scratch, earned) -> None:  #
             for player in range(line.rewards.shape[0]):
                 line.rewards[player] = 0
             kernels.play(line.row, line.spec, line.actions, ids[i], cards[i], line.rewards)
-            if as_baseline[b] >> seats[b] & 1:
+            if kinds[b] == WITHOUT_MODELS:
                 play_as_baseline(line)
             else:
-                players.play_out(line, models, as_baseline[b], seats[b])
+                players.play_out(line, models, inputs, kinds[b], seats[b])
             earned[at + i] = line.rewards[seats[b]]
         at += end
 
@@ -133,6 +136,7 @@ class VariantTable:
         self.unit = splits.stake_of(self.line.spec) if self.reward == "payments" else 1
         self.start = start.network_for(rules)
         self.scratch = np.zeros((2, len(self.line.ids)), np.int64)
+        self.inputs = players.new_inputs()
         self.heuristic = tienlen_agents.load("heuristic")
 
     def play(
@@ -163,13 +167,14 @@ class VariantTable:
             if len(free):
                 games = waiting.games[free]
                 actions[free], tried = self._try_decisions(agent, View(batch, games), explore, rng)
-                as_baseline = np.where(is_alone[games, 0], ~(1 << batch.turn[games]), 0)
+                kinds = players.EVERY_SEAT * np.where(is_alone[games, 0], players.BASELINE, players.NETWORK)
                 if self.reward == "payments":
-                    as_baseline[:] = ~0
+                    kinds[:] = WITHOUT_MODELS
                 rows = batch.kernel_arrays.rows[games, : len(self.line.row)].copy()
                 try_all(
-                    self.line, models, rows, batch.turn[games].copy(), as_baseline, self.scratch, tried.earned
-                )
+                    self.line, models, self.inputs, rows, batch.turn[games].copy(), kinds, self.scratch,
+                    tried.earned,
+                )  # fmt: skip
                 parts.append(tried)
             loop.play(waiting.games, actions)
         found = TriedDecisions(*map(np.concatenate, zip(*parts, strict=True)))

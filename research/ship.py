@@ -44,7 +44,7 @@ from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
 SEARCH_LIMITS = (
-    "The search knows two kinds of players in Tiến lên, the rule-based agent and players like the network; "
+    "The search knows three kinds of players in Tiến lên: the rule-based agent, the network, and self-play; "
     "under rules with payments, and in Thirteens, it takes all for the rule-based agent. "
 )
 ONE_VARIANT = "The policy plays only these rules with this number of players. "

@@ -19,7 +19,9 @@ import tienlen_agents
 from tienlen_agents.search.agent import HISTORY
 from tienlen_agents.search.champion import SearchedNetwork, load_champion
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.tienlen import AS_BASELINE
+from tienlen_agents.search.tienlen import KINDS
+from tienlen_agents.search.tienlen_determinizations import SHARE
+from tienlen_agents.search.tienlen_players import BASELINE, kind_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.round_loop import RoundLoop
 from tienlen_env.engine.view import View
@@ -61,11 +63,11 @@ def main() -> None:
                 num = int((events >> R.HISTORY_SEAT_SHIFT != view.seat[i] + 1).sum())
                 if context.start(decision, searcher.options_in(context), 0) == 0:
                     continue
-                masks = context.draw(LOOKS)[:, AS_BASELINE]
+                kinds = context.draw(LOOKS)[:, KINDS]
                 others = [seat for seat in range(4) if seat != view.seat[i]]
                 live = [seat for seat in others if decision.row[R.LIVE] >> seat & 1]
-                shares = [(masks >> seat & 1).mean() for seat in live]
-                found[num // BIN].append((np.mean(shares), context.memory.replay.share[0] >= 1))
+                shares = [np.mean([kind_of(int(one), seat) == BASELINE for one in kinds]) for seat in live]
+                found[num // BIN].append((np.mean(shares), context.memory.replay.prior[SHARE] >= 1))
             loop.play(waiting.games, loop.answers(waiting))
         for which, values in sorted(found.items()):
             share, known = np.mean(values, axis=0)

@@ -22,12 +22,12 @@ CARDS_3 = "cardgames:3"
 
 
 @jit.loop
-def choose(line, model, row, is_baseline):
+def choose(line, model, inputs, row, is_baseline):
     """The action of a model, or of the rule-based agent."""
     if is_baseline:
         index = playout.choose_index(line.policy, line.spec, line.actions, row, line.ids, line.cards)
     else:
-        index = players.choose_index(line, model, row)
+        index = players.choose_index(line, model, inputs, row)
     return line.ids[index]
 
 
@@ -51,8 +51,10 @@ def test_each_action_earns_what_it_is_paid_when_the_players_play_on(preset, who)
         batch.step(others.act(View(batch)))
     legal, seats = batch.list_legal(), batch.state.turn.copy()
     earned, rows = np.zeros(len(legal.action)), batch.kernel_arrays.rows[:, : len(line.row)].copy()
-    masks = {"models": np.zeros(6, np.int64), "baseline": ~(1 << seats), "all": np.full(6, ~0)}[who]
-    teacher.try_all(line, models, rows, seats, masks, scratch, earned)
+    alike = {"models": players.NETWORK, "baseline": players.BASELINE}
+    kinds = teacher.WITHOUT_MODELS if who == "all" else alike[who] * players.EVERY_SEAT
+    inputs = players.new_inputs()
+    teacher.try_all(line, models, inputs, rows, seats, np.full(6, kinds), scratch, earned)
     for k in range(0, len(earned), 7):
         game = int(legal.game[k])
         copy, total = batch.select([game]), 0.0
@@ -60,8 +62,9 @@ def test_each_action_earns_what_it_is_paid_when_the_players_play_on(preset, who)
         while copy.state.turn[0] >= 0:
             row = copy.kernel_arrays.rows[0, : len(line.row)].copy()
             is_own = row[R.TURN] == seats[game]
-            model = models.against_baseline if who == "baseline" else models.others
-            copy.step([choose(line, model, row, bool(who == "all" or (who == "baseline" and not is_own)))])
+            model = models.against_baseline if who == "baseline" else models.network
+            is_baseline = bool(who == "all" or (who == "baseline" and not is_own))
+            copy.step([choose(line, model, inputs, row, is_baseline)])
         total = (copy.balances if who == "all" else copy.scores)[0, seats[game]]
         before = batch.balances[game, seats[game]] if who == "all" else 0
         assert earned[k] == total - before
@@ -113,7 +116,8 @@ def test_processes_play_what_one_plays(workers, tmp_path):
 def test_the_commands_write_files_that_can_be_played(tmp_path, monkeypatch, capsys):
     models = tmp_path / "models.json"
     short = ["--rules", "cardgames", "cardgames:2", "--rounds", "40", "--out", str(models)]
-    for command in (["others", "heuristic", "--epochs", "1"], ["against_baseline", "--iterations", "2"]):
+    foresee = [[kind, "heuristic", "--epochs", "1"] for kind in ("network", "self_play")]
+    for command in (*foresee, ["against_baseline", "--iterations", "2"]):
         monkeypatch.setattr("sys.argv", ["players", *command, *short])
         player_training.main()
     assert "nats a decision" in capsys.readouterr().out

@@ -101,7 +101,7 @@ ALL_AGENTS: Final = (*BASELINES, *LEARNED)
 
 MEASURED_AGENTS: Final = (
     "random greedy greedy_long heuristic endgame:heuristic search:worlds=8 search ismcts reference"
-    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=10 champion champion:worlds=128"
+    " champion:worlds=0 champion:file=tienlen-general-v4 champion:worlds=8 champion champion:worlds=128"
 )
 BASELINE_TABLES: Final = {
     "heuristic": "greedy_long greedy random",
@@ -134,13 +134,13 @@ EXPLOITERS: Final = (
     f" {TRAINED}"
 )
 # The champion at its tables: minutes, words of a command. Slow agents play the first 1,000 of the deals.
-FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=10 champion"
+FAST: Final = f"--deals 2500 {BEFORE} champion:worlds=8 champion"
 CHAMPION_TABLES: Final[Mapping[str, tuple[float, str]]] = {
     "4": (26, f"--opponent heuristic --players 4 {FAST}"),
     "3": (13, f"--opponent heuristic --players 3 {FAST}"),
     "2": (5, f"--opponent heuristic --players 2 {FAST}"),
     "reference": (30, f"--opponent reference {FAST}"),
-    "before": (25, f"--opponent {BEFORE} --deals 2500 champion:worlds=10 champion"),
+    "before": (25, f"--opponent {BEFORE} --deals 2500 champion:worlds=8 champion"),
     "4-slow": (16, "--opponent heuristic --players 4 --deals 1000 search champion"),
     "3-slow": (8, "--opponent heuristic --players 3 --deals 1000 search champion"),
     "2-slow": (3, "--opponent heuristic --players 2 --deals 1000 search champion"),

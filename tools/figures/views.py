@@ -290,7 +290,7 @@ CHAMPION_WORDS: Final = {
 }
 TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_WORDS)
 SLOW_TABLES: Final = tuple(f"champion-{name}" for name in CHAMPION_TABLES if name.endswith("-slow"))
-QUICK: Final = (BEFORE, "champion:worlds=10", "champion")
+QUICK: Final = (BEFORE, "champion:worlds=8", "champion")
 SLOW: Final = ("champion", "search", "champion:worlds=128")
 
 
@@ -337,7 +337,7 @@ ASKED: Final = (  # points; the table, the agent
     ("4", "champion", "1.97"),
     ("3", "champion", "1.29"),
     ("2", "champion", "0.70"),
-    ("reference", "champion:worlds=10", "1.69"),
+    ("reference", "champion:worlds=8", "1.69"),
     ("reference", "champion", "1.72"),
     ("reference-slow", "champion:worlds=128", "1.76"),
     ("self-play", "champion", "1.69"),

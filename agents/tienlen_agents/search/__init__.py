@@ -16,7 +16,7 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    opponent holds each card (`tienlen_agents.search.interface.BeliefAgent`) multiplies these probabilities by
    its card weights; with many unseen cards it takes the place of the chain, whose worlds resemble one another
    (`tienlen_agents.search.tienlen_beliefs`). The champion also asks who the opponents are: the rule-based
-   agent, or players as a model has them (`tienlen_agents.search.tienlen_players`).
+   agent, or players as models have them (`tienlen_agents.search.tienlen_players`).
 3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds that compare
    the last two candidates. The last four are compared in half as many, the last eight in a quarter,
    so every step costs about the same: n candidates take about ``worlds * (1 + log2 n)`` rollouts. After each

@@ -2,7 +2,7 @@
 
 A network (`tienlen_agents.networks.shipped`) is the prior of a determinized search, in deals that its belief
 network and the plays so far make likely. In Tiến lên the search finds out from the plays who the others are:
-each opponent is the rule-based agent, or a player as a small model has them
+each opponent is the rule-based agent, or a player as one of two small models has them
 (`tienlen_agents.search.tienlen_players`), and plays the rollouts as such. ``champion:worlds=0`` is the
 network alone. In ``champion:rollout=network`` it plays the rollouts of the search. `docs/champion.md` says
 how long a decision takes.
@@ -31,6 +31,7 @@ MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a 
 PRIOR_WEIGHT: Final = 0.3
 # With the models of players:
 KNOWN_EFFORT: Final = 1.0  # of the chain where the opponents are the rule-based agent
+INFERENCE: Final = 0.98  # a player plays any legal action in one of fifty decisions
 BASELINE_SHARE: Final = 0.9  # how likely an opponent is that agent, before it has played
 FLOOR: Final = 1e-8  # the network did not learn for the opponents that the search finds out about
 # The champion of before these models; suite v1 holds it to what it did.
@@ -83,6 +84,7 @@ class SearchedNetwork(SearchAgent):
         if not context.has_models:
             return options
         return options._replace(
+            inference=INFERENCE,
             floor=log(FLOOR),
             known_effort=KNOWN_EFFORT,
             baseline_share=BASELINE_SHARE,

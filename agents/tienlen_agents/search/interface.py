@@ -72,8 +72,8 @@ class Options(NamedTuple):
         has_prior: whether there is a prior.
         explore: weight of the confidence bound in ISMCTS, in the unit of the reward.
         reward_unit: units of the reward that weigh like a point.
-        baseline_share: how likely each opponent is to play as the baseline. If it does not, it is taken for a
-            player of the game's own model of other players; 1 in a game without one.
+        baseline_share: how likely an opponent is to play as the baseline. If it does not, it is taken for a
+            player of one of the game's own models of other players; 1 in a game without them.
         known_effort: `mcmc_effort` where it is nearly sure that all opponents play as the baseline; 0: the
             search does not ask whether they do. Where it asks, both efforts are those of 32 worlds; with
             more worlds the chain is longer.

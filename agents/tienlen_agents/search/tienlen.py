@@ -2,9 +2,9 @@
 
 Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
 card weights they are drawn one by one by `tienlen_agents.search.tienlen_beliefs`; only where the opponents
-hold few cards, and the chain mixes fast, they come from the chain. The opponents may be players of two kinds,
-see `begin_chain`. Where worlds are drawn by card weights, the kinds are those of the last world of that
-chain. Few worlds can be listed, see `next_world`.
+hold few cards, and the chain mixes fast, they come from the chain. The opponents may be players of several
+kinds (`tienlen_agents.search.tienlen_players`), see `begin_chain`. Where worlds are drawn by card weights,
+the kinds are those of the last world of that chain. Few worlds can be listed, see `next_world`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tienlen_agents.search import (
 )
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, absorb_columns, random_word, set_seed
-from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
+from tienlen_agents.search.tienlen_beliefs import DAMPED, IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import lowest_index, popcount, shift_right
@@ -53,7 +53,7 @@ EFFORT_WORLDS: Final = 32  # with as many worlds efforts are as `Options.known_e
 MAX_EFFORT: Final = 8.0  # ... more worlds have longer chains, but not longer ones than so many times that
 START: Final = 0.5  # of `Options.known_effort`
 STRANGE: Final = 2  # plays that the rule-based agent does not explain: the opponents are others
-KNOWN: Final = 0.8  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
+KNOWN: Final = 0.9  # how likely all opponents must be the rule-based agent; it makes no mistakes, ...
 MISTAKES: Final = 0.0025  # ... but a chain without them does not mix
 MAX_EVENTS: Final = 256  # as many as a batch can store
 # Columns of a row that all players see.
@@ -61,8 +61,8 @@ PUBLIC: Final = (
     R.TABLE, R.TABLE_CARDS, R.OWNER, R.TURN, R.PASSED, R.KNOCKED_OUT, R.LOCK, R.REQUIRED_CARD, R.ROUND,
 )  # fmt: skip
 
-# The entry of a world after the cards of each location: the seats that play as the rule-based agent, a mask.
-AS_BASELINE: Final = NUM_LOCATIONS
+# The entry of a world after the cards of each location: the kinds of the players.
+KINDS: Final = NUM_LOCATIONS
 
 # Entries of `TienlenMemory.numbers`.
 UNSEEN: Final = 0  # the cards whose location is unknown
@@ -194,7 +194,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     chain, replay, line = memory.chain, memory.replay, workspace.line
     splits.set_rules(line.policy, line.spec)
     set_seed(workspace.stream, seed_of(decision.row, line.spec, options.seed))
-    worlds.forget_evidence(replay, options.baseline_share, 1 - options.inference)
+    worlds.forget_plays(replay, options.baseline_share, 1 - options.inference)
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     memory.numbers[UNSEEN] = unseen
     deal_uniformly(decision, workspace, memory)
@@ -215,6 +215,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     memory.numbers[HAS_ASKED] = 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
+        worlds.write_plays(chain.plays[location], worlds.NO_PLAYS)
         num_open += 1 if chain.capacity[location] > 0 else 0
     scale = (ALL_UNSEEN / max(popcount(unseen), 1)) ** 2
     if is_weighted:
@@ -223,14 +224,26 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Ti
     return scale if num_open > 1 else 0.0
 
 
+def ask_plays(
+    decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, world: Row
+) -> None:
+    """Find out how likely the plays of each opponent are in a world, all of them."""
+    line, replay, nothing = workspace.line, memory.replay, worlds.NO_PLAYS
+    for location in range(NUM_LOCATIONS):
+        plays = worlds.plays_with(line, replay, options, location, world[location], nothing, -inf)
+        if (
+            location == decision.row[R.TURN]
+        ):  # asked, because the number of queries says how long the chain is
+            plays = nothing
+        worlds.write_plays(memory.chain.plays[location], plays)
+
+
 def burn_in(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, effort: float
 ) -> None:
     """Make the steps of the chain before the first world, and find the number of those between two worlds."""
     chain, replay, line = memory.chain, memory.replay, workspace.line
-    for location in range(NUM_LOCATIONS):
-        found = worlds.evidence(line, replay, options, location, chain.current[location], -inf)
-        chain.logs[location], chain.baseline[location] = found
+    ask_plays(decision, options, workspace, memory, chain.current)
     factor = effort * chain_effort(popcount(memory.numbers[UNSEEN]))
     num_steps = int(factor * BURN_IN)
     worlds.mcmc_steps(workspace.stream, decision.row, chain, num_steps, options, line, replay, memory.beliefs)
@@ -242,6 +255,19 @@ def burn_in(
 def is_opponent(row: Row, seat: int) -> bool:
     """Whether a seat is another one than that to act, and still in the round."""
     return bool(seat != row[R.TURN] and row[R.LIVE] >> seat & 1)
+
+
+def all_as_baseline(decision: Decision, memory: TienlenMemory) -> float:
+    """How likely all opponents that are still in the round play as the rule-based agent, 0..1."""
+    chain, prior = memory.chain, memory.replay.prior
+    if prior[worlds.SHARE] >= 1:
+        return 1.0
+    alike = worlds.kinds_alike(prior, worlds.plays_of_all(chain))
+    apart = worlds.chance_of_apart(alike)
+    for seat in range(R.UNDEALT):
+        if is_opponent(decision.row, seat):
+            apart *= worlds.kinds_apart(prior, worlds.plays_at(chain, seat)).baseline
+    return alike.baseline + apart
 
 
 @noinline
@@ -257,33 +283,62 @@ def begin_chain(decision: Decision, options: Options, workspace: Workspace, memo
     if options.known_effort == 0 or share >= 1:
         burn_in(decision, options, workspace, memory, options.mcmc_effort)
         return
-    # A chain that knows of both kinds of players hardly ever finds the hands which explain what the
+    # A chain that knows of all kinds of players hardly ever finds the hands which explain what the
     # rule-based agent has played; so it starts from such hands.
     scale = min(options.worlds / EFFORT_WORLDS, MAX_EFFORT)
-    worlds.forget_evidence(replay, 1.0, MISTAKES)
+    worlds.forget_plays(replay, 1.0, MISTAKES)
     burn_in(decision, options, workspace, memory, START * scale * options.known_effort)
     total = 0.0
     for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
         if is_opponent(row, seat):
-            total += memory.chain.logs[seat]
-    is_strange = total <= STRANGE * replay.share[1]
-    worlds.forget_evidence(replay, share, 1 - options.inference)
+            total += worlds.plays_at(memory.chain, seat).baseline
+    is_strange = total <= STRANGE * replay.prior[worlds.DEVIATION]
+    worlds.forget_plays(replay, share, 1 - options.inference)
+    if memory.numbers[IS_CHAIN] and memory.beliefs.sizes[IS_SET] != 0:
+        memory.beliefs.sizes[IS_SET] = DAMPED
     burn_in(decision, options, workspace, memory, scale * options.mcmc_effort)
-    known = 1.0
-    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
-        if is_opponent(row, seat):
-            known *= memory.chain.baseline[seat]
-    if known >= KNOWN and not is_strange:
-        worlds.forget_evidence(replay, 1.0, MISTAKES)
+    if not is_strange and all_as_baseline(decision, memory) >= KNOWN:
+        worlds.forget_plays(replay, 1.0, MISTAKES)
         memory.beliefs.sizes[IS_SET] = 0
         memory.numbers[IS_CHAIN] = 1
         burn_in(decision, options, workspace, memory, scale * options.known_effort)
 
 
+def draw_share(stream: Row) -> float:
+    """Draw a number in 0..1."""
+    return shift_right(random_word(stream), 11) * 2.0**-53
+
+
+def draw_kind(stream: Row, found: worlds.Kinds) -> int:
+    """Draw a kind; -1 if it is none of these."""
+    left = draw_share(stream) - found.baseline
+    if left < 0:
+        return players.BASELINE
+    left -= found.network
+    if left < 0:
+        return players.NETWORK
+    return players.SELF_PLAY if left < found.self_play else -1
+
+
+def draw_kinds(workspace: Workspace, memory: TienlenMemory) -> int:
+    """Draw the kinds of the players in the current world (`tienlen_agents.search.tienlen_players`)."""
+    chain, prior, stream = memory.chain, memory.replay.prior, workspace.stream
+    if prior[worlds.SHARE] >= 1:
+        return players.BASELINE * players.EVERY_SEAT
+    alike = draw_kind(stream, worlds.kinds_alike(prior, worlds.plays_of_all(chain)))
+    if alike >= 0:
+        return alike * players.EVERY_SEAT
+    kinds = 0
+    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+        found = draw_kind(stream, worlds.kinds_apart(prior, worlds.plays_at(chain, seat)))
+        kinds |= players.of_kind(max(found, players.BASELINE), seat)
+    return kinds
+
+
 @noinline
 def draw(decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory) -> None:
     """Draw the next world: the cards of four seats, and the undealt ones."""
-    chain, replay, line, spec = memory.chain, memory.replay, workspace.line, workspace.line.spec
+    chain, replay, line = memory.chain, memory.replay, workspace.line
     num_events = memory.numbers[NUM_EVENTS]
     if num_events != 0 and memory.numbers[NUM_DRAWN] == 0:
         begin_chain(decision, options, workspace, memory)
@@ -297,12 +352,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Tie
     else:
         deal_uniformly(decision, workspace, memory)
     memory.numbers[NUM_DRAWN] += 1
-    as_baseline = 0
-    for seat in range(spec[S.NUM_PLAYERS]):
-        share = chain.baseline[seat] if num_events != 0 else replay.share[0]
-        if share >= 1 or shift_right(random_word(workspace.stream), 11) * 2.0**-53 < share:
-            as_baseline |= 1 << seat
-    workspace.world[AS_BASELINE] = as_baseline
+    workspace.world[KINDS] = draw_kinds(workspace, memory)
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
 
@@ -325,6 +375,23 @@ def num_worlds(decision: Decision, workspace: Workspace, memory: TienlenMemory) 
     return deals.num_deals(memory.chain.capacity)
 
 
+def likeliest_kinds(workspace: Workspace, memory: TienlenMemory) -> int:
+    """For each player the likeliest kind in the current world."""
+    chain, prior = memory.chain, memory.replay.prior
+    if prior[worlds.SHARE] >= 1:
+        return players.BASELINE * players.EVERY_SEAT
+    alike, kinds = worlds.kinds_alike(prior, worlds.plays_of_all(chain)), 0
+    apart = worlds.chance_of_apart(alike)
+    for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
+        own = worlds.kinds_apart(prior, worlds.plays_at(chain, seat))
+        baseline = alike.baseline + apart * own.baseline
+        network = alike.network + apart * own.network
+        self_play = alike.self_play + apart * own.self_play
+        if baseline < max(network, self_play):
+            kinds |= players.of_kind(players.NETWORK if network >= self_play else players.SELF_PLAY, seat)
+    return kinds
+
+
 @noinline
 def list_deal(
     decision: Decision, options: Options, workspace: Workspace, memory: TienlenMemory, is_first: bool
@@ -332,9 +399,9 @@ def list_deal(
     """Write the first or next deal; the logarithm of how likely the past plays and the card weights make it.
 
     A search that lists worlds takes no card weights where plays are weighed: its network has read them off
-    the same plays. A player counts as the rule-based agent where this is likelier than not.
+    the same plays. A player counts as one of the likeliest kind.
     """
-    chain, replay, line = memory.chain, memory.replay, workspace.line
+    chain, line = memory.chain, workspace.line
     deal, unseen, log_weight = workspace.world[:NUM_LOCATIONS], memory.numbers[UNSEEN], 0.0
     if is_first:
         for location in range(NUM_LOCATIONS):
@@ -346,17 +413,10 @@ def list_deal(
         return -inf
     if memory.beliefs.sizes[IS_SET] != 0 and not (options.lists_worlds and memory.numbers[NUM_EVENTS] != 0):
         log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, deal)
-    as_baseline = 0
-    for location in range(NUM_LOCATIONS):
-        share = options.baseline_share
-        if memory.numbers[NUM_EVENTS] != 0:
-            found = worlds.evidence(line, replay, options, location, deal[location], -inf)
-            log_weight += found.log
-            share = found.baseline
-        chain.baseline[location] = share
-        if location < line.spec[S.NUM_PLAYERS]:
-            as_baseline |= (1 if share >= 0.5 else 0) << location
-    workspace.world[AS_BASELINE] = as_baseline
+    if memory.numbers[NUM_EVENTS] != 0:
+        ask_plays(decision, options, workspace, memory, deal)
+    workspace.world[KINDS] = likeliest_kinds(workspace, memory)
+    log_weight += worlds.log_of_table(memory.replay.prior, worlds.plays_of_all(memory.chain))
     return log_weight
 
 
@@ -368,7 +428,7 @@ def begin_list(decision: Decision, options: Options, workspace: Workspace, memor
     plays are counted as strange.
     """
     memory.numbers[HAS_ASKED] = 1
-    total, known, largest, row = 0.0, 0.0, -inf, decision.row
+    total, known, largest = 0.0, 0.0, -inf
     for w in range(deals.num_deals(memory.chain.capacity)):
         log_weight = list_deal(decision, options, workspace, memory, w == 0)
         if log_weight > largest:
@@ -377,12 +437,9 @@ def begin_list(decision: Decision, options: Options, workspace: Workspace, memor
         if log_weight > -inf:
             weight = exp(log_weight - largest)
             total += weight
-            for seat in range(workspace.line.spec[S.NUM_PLAYERS]):
-                if is_opponent(row, seat):
-                    weight *= memory.chain.baseline[seat]
-            known += weight
+            known += weight * all_as_baseline(decision, memory)
     if known >= KNOWN * total:
-        worlds.forget_evidence(memory.replay, 1.0, MISTAKES)
+        worlds.forget_plays(memory.replay, 1.0, MISTAKES)
 
 
 def next_world(
@@ -404,7 +461,7 @@ def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
 
 def play_out(line: Rollout, world: Row, memory: TienlenMemory, seat: int) -> None:
     """See `SearchGame.play_out`."""
-    players.play_out(line, memory.models, world[AS_BASELINE], seat)
+    players.play_out(line, memory.models, memory.replay.inputs, world[KINDS], seat)
 
 
 GAME: Final = SearchGame(
@@ -426,12 +483,14 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
         later,
         np.zeros((4, MAX_EVENTS + 1), np.int64),
         np.zeros((1 << worlds.CACHE_BITS, 2), np.int64),
-        np.zeros((1 << worlds.CACHE_BITS, 2)),
-        models.others,
-        np.zeros(2),
+        np.zeros((1 << worlds.CACHE_BITS, worlds.NUM_PLAYS)),
+        models,
+        players.new_inputs(),
+        np.zeros(worlds.NUM_PRIORS),
         np.zeros(2, np.int64),
     )
-    chain = Chain(*np.zeros((4, NUM_LOCATIONS), np.int64), *np.zeros((2, NUM_LOCATIONS)))
+    known, capacity, current, proposal = np.zeros((4, NUM_LOCATIONS), np.int64)
+    chain = Chain(known, capacity, current, proposal, np.zeros((NUM_LOCATIONS, worlds.NUM_PLAYS)))
     best_mask = np.zeros(len(line.ids), np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
     memory = TienlenMemory(
@@ -440,9 +499,7 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     reward_unit = splits.stake_of(spec) if reward == "payments" else 1
-    return SearchSetup(
-        GAME, line, num_columns(spec), AS_BASELINE + 1, stream, memory, reward, float(reward_unit)
-    )
+    return SearchSetup(GAME, line, num_columns(spec), KINDS + 1, stream, memory, reward, float(reward_unit))
 
 
 SEARCH = setup

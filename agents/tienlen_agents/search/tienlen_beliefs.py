@@ -26,7 +26,12 @@ from tienlen_env.games.tienlen.hidden import impossible_cards
 NUM_OWNERS: Final = 3
 # Entries of `Beliefs.sizes` after the numbers of the owners.
 NUM_UNSEEN: Final = 3  # the number of unseen cards
-IS_SET: Final = 4  # 1: the decision has card weights
+IS_SET: Final = 4  # 1: the decision has card weights; `DAMPED`
+# In a chain that asks who made the plays, card weights count by their square roots: the belief network has
+# read the same plays, which would count twice. With no weights at all, the true hands of a player of no known
+# kind would be less likely than they are by the belief network alone.
+DAMPED: Final = 2
+DAMPING: Final = 0.5
 
 
 class Beliefs(NamedTuple):
@@ -186,7 +191,7 @@ def log_ratio(beliefs: Beliefs, one: int, two: int, before: Row, after: Row) -> 
             card = lowest_index(gained)
             gained &= gained - 1
             total += logs[to, card] - logs[other, card]
-    return total
+    return total * (DAMPING if beliefs.sizes[IS_SET] == DAMPED else 1.0)
 
 
 def log_weight(beliefs: Beliefs, unseen: int, deal: Row) -> float:

@@ -11,8 +11,8 @@ cards (suits included: it plays the lowest). The probability of a world is:
 
     P(world) ~ (1 - inference) ** (number of deviations)
 
-Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Where an opponent may be a
-player of another kind, its plays are as likely as `evidence` says. Worlds are sampled by a
+Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Where the opponents may be
+players of other kinds, a world is as likely as `log_of_table` says. Worlds are sampled by a
 Metropolis chain: propose a swap of cards between two locations, accept with probability ``min(1, ratio)``.
 With card weights (`tienlen_agents.search.tienlen_beliefs`) the probability is multiplied by those of the
 cards. Most proposals are rejected, so rejections are made cheap:
@@ -33,8 +33,8 @@ from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.interface import Options
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
-from tienlen_agents.search.tienlen_players import PlayerModel, log_chances
-from tienlen_env.games.common.arrays import IntArray, Row, Spec
+from tienlen_agents.search.tienlen_players import Chances, PlayerModels, log_chances
+from tienlen_env.games.common.arrays import FloatArray, IntArray, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     highest_index,
@@ -61,12 +61,25 @@ from tienlen_env.games.tienlen.suited import suited_action_of
 NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row
 CACHE_BITS: Final = 12  # of hands and their numbers of deviations
 LEAST_SHARE: Final = 1e-9
+ALIKE_SHARE: Final = 0.8  # how likely all opponents are of one kind
 SPEAKS_AGAINST: Final = 1.0  # a play that makes a hand less likely by more, as a logarithm
+LOG_4: Final = 1.3862943611198906
+
+# Entries of `Replay.prior`; all but the first are logarithms.
+SHARE: Final = 0  # how likely an opponent is to play as the rule-based agent, before it has played
+DEVIATION: Final = 1  # what a play that this agent would not have made does to a world, if `SHARE` is 1
+IS_BASELINE: Final = 2  # how likely an opponent is that agent, ...
+IS_NETWORK: Final = 3  # ... the champion's network, ...
+IS_SELF_PLAY: Final = 4  # ... or a policy of self-play
+ALIKE: Final = 5  # how likely all opponents are of one kind; ...
+APART: Final = 6  # ... else each is of a kind of its own, which may be the same
+NUM_PRIORS: Final = 7
+
 QUERIES: Final = 0  # entry of `Replay.chain_stats`
 
 
 class Replay(NamedTuple):
-    """The round so far, decision by decision (K at most), and what is known of deviations.
+    """The round so far, decision by decision (K at most), and what is known of hands.
 
     Attributes:
         record: int64 (K, ROW), the state before each decision, oldest first.
@@ -75,10 +88,10 @@ class Replay(NamedTuple):
         order: int64 (4, 1 + K), for each seat the number of its decisions, and their indices in the order of
             evaluation.
         cache: int64 (1 << CACHE_BITS, 2), a hand with its seat; and 1 if all of its plays were asked.
-        evidence: float64 (1 << CACHE_BITS, 2), `Evidence` of the same hands.
-        others: the model of players that are not the rule-based agent.
-        share: float64 (2,): how likely each opponent is to play as the rule-based agent; and the logarithm of
-            what a deviation does to the probability of a world.
+        plays: float64 (1 << CACHE_BITS, NUM_PLAYS), `Plays` of the same hands.
+        models: of players that are not the rule-based agent.
+        inputs: of the models, scratch.
+        prior: float64 (NUM_PRIORS,), who the opponents may be, see `SHARE`.
         chain_stats: int64 (2,): queries to the opponent model so far; steps between two worlds.
     """
 
@@ -87,9 +100,10 @@ class Replay(NamedTuple):
     later: Any
     order: Any
     cache: Any
-    evidence: Any
-    others: PlayerModel
-    share: Any
+    plays: Any
+    models: PlayerModels
+    inputs: Any
+    prior: Any
     chain_stats: Any
 
 
@@ -101,16 +115,14 @@ class Chain(NamedTuple):
         capacity: how many unseen cards each location has.
         current: the current world.
         proposal: the proposed world.
-        logs: float64, `Evidence.log` of each location in the current world.
-        baseline: float64, `Evidence.baseline`.
+        plays: float64 (NUM_LOCATIONS, NUM_PLAYS), `Plays` of each opponent in the current world.
     """
 
     known: Any
     capacity: Any
     current: Any
     proposal: Any
-    logs: Any
-    baseline: Any
+    plays: Any
 
 
 # ---------------------------------------------------------------- certain facts
@@ -267,60 +279,50 @@ def replay_round(row: Row, history: IntArray, world: Row, line: Rollout, replay:
     return num_events
 
 
-class Evidence(NamedTuple):
-    """What the past plays of a player say about a hand.
+class Plays(NamedTuple):
+    """How likely plays are, as logarithms; of several players together the sums.
 
     Attributes:
-        log: the logarithm of how likely the plays are with this hand.
-        baseline: how likely the player with this hand plays as the rule-based agent, 0..1.
+        baseline: if the rule-based agent made them.
+        network: if the champion's network did.
+        self_play: if a policy of self-play did.
+        mixed: if each player is of any kind.
     """
 
-    log: float
     baseline: float
+    network: float
+    self_play: float
+    mixed: float
 
 
-@noinline
-def weigh(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
-    """`evidence` without the cache; plays that speak against a hand move forward in the order."""
-    record, order = replay.record, replay.order
-    share: float = replay.share[0]
-    of_deviation, is_baseline = replay.share[1], share >= 1
-    total, of_others, of_baseline = 0.0, 0.0, 0.0
-    if not is_baseline:
-        of_baseline, of_others = log(max(share, LEAST_SHARE)), log(1 - share)
-    for i in range(1, order[seat, 0] + 1):
-        event = order[seat, i]
-        row = record[event]
-        row[R.HAND + seat] = hand | replay.later[event]
-        replay.chain_stats[QUERIES] += 1
-        before = total
-        if is_baseline:
-            if not is_choice(
-                line.policy, line.spec, line.actions, row, replay.taken[event], line.ids, line.cards
-            ):
-                total += of_deviation
-        else:
-            found = log_chances(line, replay.others, row, replay.taken[event], 1 - options.inference)
-            of_baseline += found.baseline
-            of_others += found.model
-            total = log_of_sum(of_baseline, of_others)
-        if total < before - SPEAKS_AGAINST:
-            forward = (i + 1) >> 1
-            order[seat, i], order[seat, forward] = order[seat, forward], event
-        if total < least:
-            break
-    return Evidence(total, 1.0 if is_baseline else exp(of_baseline - log_of_sum(of_baseline, of_others)))
+NO_PLAYS: Final = Plays(0.0, 0.0, 0.0, 0.0)
+NUM_PLAYS: Final = len(NO_PLAYS)
 
 
-def forget_evidence(replay: Replay, share: float, mistakes: float) -> None:
-    """Forget what is known of hands.
+def add(one: Plays, two: Plays) -> Plays:
+    """The plays of both."""
+    return Plays(
+        one.baseline + two.baseline,
+        one.network + two.network,
+        one.self_play + two.self_play,
+        one.mixed + two.mixed,
+    )
+
+
+def forget_plays(replay: Replay, share: float, mistakes: float) -> None:
+    """Forget what is known of hands, and set who the opponents may be.
 
     Args:
         replay: the round so far.
-        share: how likely each opponent is to play as the rule-based agent from now on.
+        share: how likely an opponent is to play as the rule-based agent.
         mistakes: how often one that does plays otherwise, where the share is 1.
     """
-    replay.share[0], replay.share[1] = share, min(log(mistakes), -1e-9)
+    prior = replay.prior
+    prior[SHARE], prior[DEVIATION] = share, min(log(mistakes), -1e-9)
+    if share < 1:
+        prior[IS_BASELINE], prior[IS_NETWORK] = log(max(share, LEAST_SHARE)), log((1 - share) / 2)
+        prior[IS_SELF_PLAY] = prior[IS_NETWORK]
+        prior[ALIKE], prior[APART] = log(ALIKE_SHARE), log(1 - ALIKE_SHARE)
     replay.chain_stats[QUERIES] = 0
     for i in range(replay.cache.shape[0]):
         replay.cache[i, 0] = 0
@@ -332,13 +334,121 @@ def log_of_sum(one: float, two: float) -> float:
     return largest + log(1.0 + exp(min(one, two) - largest))
 
 
-def evidence(line: Rollout, replay: Replay, options: Options, seat: int, hand: int, least: float) -> Evidence:
-    """What a player's past plays say about a hand.
+def log_of_alike(prior: Row, plays: Plays) -> float:
+    """The logarithm of how likely plays are if all players are of one kind."""
+    models = log_of_sum(prior[IS_NETWORK] + plays.network, prior[IS_SELF_PLAY] + plays.self_play)
+    return log_of_sum(prior[IS_BASELINE] + plays.baseline, models)
 
-    A player is the rule-based agent with the probability ``replay.share``, and else a player as the
-    model has them; it plays any legal action instead with the probability ``1 - options.inference``. If the
-    share is 1, each play that the agent would not have made counts as `forget_evidence` was told, and no
-    other.
+
+def log_of_table(prior: Row, plays: Plays) -> float:
+    """The logarithm of how likely the plays of all opponents are, see `ALIKE`."""
+    if prior[SHARE] >= 1:
+        return plays.baseline
+    return log_of_sum(prior[ALIKE] + log_of_alike(prior, plays), prior[APART] + plays.mixed)
+
+
+def is_below(prior: Row, plays: Plays, least: float) -> bool:
+    """Whether `log_of_table` is below a number; mostly without a logarithm."""
+    if prior[SHARE] >= 1:
+        return plays.baseline < least
+    models = max(prior[IS_NETWORK] + plays.network, prior[IS_SELF_PLAY] + plays.self_play)
+    alike = prior[ALIKE] + max(prior[IS_BASELINE] + plays.baseline, models)
+    largest = max(alike, prior[APART] + plays.mixed)
+    if largest >= least or largest + LOG_4 < least:
+        return largest < least
+    return log_of_table(prior, plays) < least
+
+
+class Kinds(NamedTuple):
+    """How likely players are of each kind, 0..1; together less than 1 if they may be of several."""
+
+    baseline: float
+    network: float
+    self_play: float
+
+
+def kinds_alike(prior: Row, table: Plays) -> Kinds:
+    """How likely all opponents are of one kind because they are alike, by all their plays."""
+    total = log_of_table(prior, table) - prior[ALIKE]
+    return Kinds(
+        exp(prior[IS_BASELINE] + table.baseline - total),
+        exp(prior[IS_NETWORK] + table.network - total),
+        exp(prior[IS_SELF_PLAY] + table.self_play - total),
+    )
+
+
+def kinds_apart(prior: Row, plays: Plays) -> Kinds:
+    """How likely one player is of each kind, by its own plays alone."""
+    return Kinds(
+        exp(prior[IS_BASELINE] + plays.baseline - plays.mixed),
+        exp(prior[IS_NETWORK] + plays.network - plays.mixed),
+        exp(prior[IS_SELF_PLAY] + plays.self_play - plays.mixed),
+    )
+
+
+def chance_of_apart(alike: Kinds) -> float:
+    """How likely each opponent is of a kind of its own, see `kinds_alike`."""
+    return max(1 - alike.baseline - alike.network - alike.self_play, 0.0)
+
+
+def with_play(prior: Row, before: Plays, play: Chances) -> Plays:
+    """The plays of one player with one more."""
+    baseline, network = before.baseline + play.baseline, before.network + play.network
+    self_play = before.self_play + play.self_play
+    of_one_kind = log_of_alike(prior, Plays(baseline, network, self_play, 0.0))
+    return Plays(baseline, network, self_play, of_one_kind)
+
+
+@noinline
+def weigh(
+    line: Rollout, replay: Replay, options: Options, seat: int, hand: int, rest: Plays, least: float
+) -> Plays:
+    """`plays_with` without the cache; plays that speak against a hand move forward in the order."""
+    record, order, prior = replay.record, replay.order, replay.prior
+    is_baseline, plays = prior[SHARE] >= 1, NO_PLAYS
+    total = log_of_table(prior, rest)
+    for i in range(1, order[seat, 0] + 1):
+        event = order[seat, i]
+        row = record[event]
+        row[R.HAND + seat] = hand | replay.later[event]
+        replay.chain_stats[QUERIES] += 1
+        before = total
+        if is_baseline:
+            if not is_choice(
+                line.policy, line.spec, line.actions, row, replay.taken[event], line.ids, line.cards
+            ):
+                plays = Plays(plays.baseline + prior[DEVIATION], 0.0, 0.0, 0.0)
+        else:
+            mistakes = 1 - options.inference
+            found = log_chances(line, replay.models, replay.inputs, row, replay.taken[event], mistakes)
+            plays = with_play(prior, plays, found)
+        total = log_of_table(prior, add(rest, plays))
+        if total < before - SPEAKS_AGAINST:
+            forward = (i + 1) >> 1
+            order[seat, i], order[seat, forward] = order[seat, forward], event
+        if total < least:
+            break
+    return plays
+
+
+def read_plays(stored: FloatArray) -> Plays:
+    """Plays as they were stored, float64 (4,)."""
+    return Plays(stored[0], stored[1], stored[2], stored[3])
+
+
+def write_plays(stored: FloatArray, plays: Plays) -> None:
+    """Store plays, float64 (4,)."""
+    stored[0], stored[1], stored[2], stored[3] = plays
+
+
+def plays_with(
+    line: Rollout, replay: Replay, options: Options, seat: int, hand: int, rest: Plays, least: float
+) -> Plays:
+    """How likely a player's past plays are with a hand.
+
+    A player plays any legal action instead with the probability ``1 - options.inference``. Where all
+    opponents are the rule-based agent, each play that the agent would not have made counts as `forget_plays`
+    was told, and no other.
 
     Args:
         line: ``line.policy`` is the workspace of the rule-based agent.
@@ -346,19 +456,36 @@ def evidence(line: Rollout, replay: Replay, options: Options, seat: int, hand: i
         options: of the search.
         seat: the player; 4, the undealt cards, has no plays.
         hand: the hand that a world assigns to the player now.
-        least: the plays are looked at until the logarithm is below this number; it may be lower then.
+        rest: the plays of other opponents.
+        least: the plays are looked at until all together are less likely than this; they may be even less
+            likely then.
     """
     if seat == R.UNDEALT:
-        return Evidence(0.0, 1.0)
+        return NO_PLAYS
     key = hand | (1 + seat) << 52
     slot = shift_right(key * HASH, 64 - CACHE_BITS)
-    if replay.cache[slot, 0] == key and (replay.cache[slot, 1] or replay.evidence[slot, 0] < least):
-        return Evidence(replay.evidence[slot, 0], replay.evidence[slot, 1])
-    found = weigh(line, replay, options, seat, hand, least)
+    if replay.cache[slot, 0] == key:
+        known = read_plays(replay.plays[slot])
+        if replay.cache[slot, 1] or is_below(replay.prior, add(rest, known), least):
+            return known
+    found = weigh(line, replay, options, seat, hand, rest, least)
     replay.cache[slot, 0] = key
-    replay.cache[slot, 1] = found.log >= least
-    replay.evidence[slot, 0], replay.evidence[slot, 1] = found.log, found.baseline
+    replay.cache[slot, 1] = not is_below(replay.prior, add(rest, found), least)
+    write_plays(replay.plays[slot], found)
     return found
+
+
+def plays_at(chain: Chain, location: int) -> Plays:
+    """The plays of a location in the current world."""
+    return read_plays(chain.plays[location])
+
+
+def plays_of_all(chain: Chain) -> Plays:
+    """The plays of all opponents in the current world."""
+    total = NO_PLAYS
+    for location in range(NUM_LOCATIONS):
+        total = add(total, plays_at(chain, location))
+    return total
 
 
 @noinline
@@ -415,12 +542,13 @@ def mcmc_steps(
         chain: its state.
         num_steps: proposals to make.
         options: of the search.
-        line: see `evidence`.
+        line: see `plays_with`.
         replay: the round so far.
         beliefs: card weights, if there are any.
     """
-    current, proposal, logs = chain.current, chain.proposal, chain.logs
-    unseen = 0
+    current, proposal = chain.current, chain.proposal
+    unseen, prior = 0, replay.prior
+    total = log_of_table(prior, plays_of_all(chain))
     for location in range(NUM_LOCATIONS):
         unseen |= current[location] & ~chain.known[location]
     for _ in range(num_steps):
@@ -430,14 +558,21 @@ def mcmc_steps(
         log_draw = log((shift_right(random_word(stream), 11) + 1) * 2.0**-53)
         if beliefs.sizes[IS_SET] != 0:
             log_draw -= log_ratio(beliefs, one, two, current, proposal)
-        least = logs[one] + logs[two] + log_draw
-        if least > 0:
+        rest = NO_PLAYS
+        for location in range(NUM_LOCATIONS):
+            if location not in (one, two):
+                rest = add(rest, plays_at(chain, location))
+        least = total + log_draw
+        if is_below(prior, rest, least):
             continue
-        of_one = evidence(line, replay, options, one, proposal[one], least)
-        if of_one.log < least:
+        of_one = plays_with(line, replay, options, one, proposal[one], rest, least)
+        rest = add(rest, of_one)
+        if is_below(prior, rest, least):
             continue
-        of_two = evidence(line, replay, options, two, proposal[two], least - of_one.log)
-        if of_one.log + of_two.log >= least and deal_agrees(row, line.spec, row[R.TURN], proposal):
+        of_two = plays_with(line, replay, options, two, proposal[two], rest, least)
+        table = add(rest, of_two)
+        if not is_below(prior, table, least) and deal_agrees(row, line.spec, row[R.TURN], proposal):
             current[one], current[two] = proposal[one], proposal[two]
-            logs[one], logs[two] = of_one.log, of_two.log
-            chain.baseline[one], chain.baseline[two] = of_one.baseline, of_two.baseline
+            write_plays(chain.plays[one], of_one)
+            write_plays(chain.plays[two], of_two)
+            total = log_of_table(prior, table)

@@ -3,6 +3,9 @@
 A model is a network with one hidden layer, about 3,200 weights. Its inputs are what the rule-based agent
 finds out about an action (`tienlen_agents.rule_based.heuristic.decide.evaluate_action`), what all players
 see, and the cards that are left. Asking it takes less than 1 µs for each action, so it can play in rollouts.
+
+A player is of one of three kinds: the rule-based agent, the champion's network, or a policy of self-play,
+which never met the rule-based agent. The last two are models.
 """
 
 from __future__ import annotations
@@ -76,6 +79,13 @@ FIRST_TWO: Final = 48
 FIRST_ACE: Final = 44
 NO_RANK: Final = 13
 NUM_WEIGHTS: Final = 3  # arrays of weights in a `PlayerModel`, before its scratch memory
+
+# Kinds of players, two bits for each seat.
+BASELINE: Final = 0  # the rule-based agent
+NETWORK: Final = 1  # the champion's network
+SELF_PLAY: Final = 2  # a policy of self-play
+KIND_BITS: Final = 2
+EVERY_SEAT: Final = 0x55  # times a kind: all seats are of that kind
 _LATE_REWARD: Final = playout.GAME.late_reward
 
 
@@ -86,26 +96,29 @@ class PlayerModel(NamedTuple):
         first: (NUM_INPUTS, H), of the hidden layer.
         bias: (H,).
         last: (H,).
-        inputs: (NUM_INPUTS,), scratch.
         shared: (H,), the hidden layer of the inputs that all actions share.
         hidden: (H,), scratch.
-        score: int64 (1,), the rule-based agent's score of the last action.
     """
 
     first: Any
     bias: Any
     last: Any
-    inputs: Any
     shared: Any
     hidden: Any
-    score: Any
 
 
 class PlayerModels(NamedTuple):
-    """The models of a search; see `play_out`."""
+    """The models of a search.
+
+    Attributes:
+        against_baseline: plays as is good against the rule-based agent.
+        network: foresees the plays of the champion's network.
+        self_play: foresees those of policies of self-play.
+    """
 
     against_baseline: PlayerModel
-    others: PlayerModel
+    network: PlayerModel
+    self_play: PlayerModel
 
 
 def model_of(weights: Mapping[str, Any]) -> PlayerModel:
@@ -113,10 +126,7 @@ def model_of(weights: Mapping[str, Any]) -> PlayerModel:
     first, bias, last = (
         np.ascontiguousarray(weights[name], np.float32) for name in PlayerModel._fields[:NUM_WEIGHTS]
     )
-    shared, hidden = np.zeros((2, len(bias)), np.float32)
-    return PlayerModel(
-        first, bias, last, np.zeros(NUM_INPUTS, np.float32), shared, hidden, np.zeros(1, np.int64)
-    )  # fmt: skip
+    return PlayerModel(first, bias, last, *np.zeros((2, len(bias)), np.float32))
 
 
 @cache
@@ -129,19 +139,37 @@ def load_models() -> PlayerModels:
     return PlayerModels(*(model_of(_file()[name]) for name in PlayerModels._fields))
 
 
-def add_inputs(model: PlayerModel, start: int, end: int, layer: Float32Array) -> None:
+def new_inputs() -> Float32Array:
+    """Memory for the inputs of an action, float32 (NUM_INPUTS,)."""
+    return np.zeros(NUM_INPUTS, np.float32)
+
+
+def add_inputs(model: PlayerModel, inputs: Float32Array, start: int, end: int, layer: Float32Array) -> None:
     """Add some inputs times their weights to the hidden layer."""
     # In plain Python an entry of an array is a Python float; so each step is rounded as in compiled code.
-    for i in range(start, end):
-        value = np.float32(model.inputs[i])
-        if value != 0:
-            for j in range(layer.shape[0]):
-                layer[j] = np.float32(layer[j]) + value * np.float32(model.first[i, j])
+    # Four inputs at once, so that the layer is read and written a quarter as often.
+    first, i = model.first, start
+    while i + 4 <= end:
+        one, two = np.float32(inputs[i]), np.float32(inputs[i + 1])
+        three, four = np.float32(inputs[i + 2]), np.float32(inputs[i + 3])
+        for j in range(layer.shape[0]):
+            total = np.float32(layer[j]) + one * np.float32(first[i, j])
+            total += two * np.float32(first[i + 1, j])
+            total += three * np.float32(first[i + 2, j])
+            layer[j] = total + four * np.float32(first[i + 3, j])
+        i += 4
+    for k in range(i, end):
+        one = np.float32(inputs[k])
+        for j in range(layer.shape[0]):
+            layer[j] = np.float32(layer[j]) + one * np.float32(first[k, j])
 
 
-def share(line: Rollout, model: PlayerModel, view: decide.PublicView, context: decide.Context) -> None:
-    """Compute what all actions of a decision share."""
-    inputs, at = model.inputs, view.table * S.ACTION_FIELDS
+@noinline
+def describe_decision(
+    line: Rollout, inputs: Float32Array, view: decide.PublicView, context: decide.Context
+) -> None:
+    """Write the inputs that all actions of a decision share."""
+    at = view.table * S.ACTION_FIELDS
     inputs[IS_LEAD] = context.is_lead
     inputs[FEWEST] = context.fewest
     inputs[MOST] = context.most
@@ -160,9 +188,14 @@ def share(line: Rollout, model: PlayerModel, view: decide.PublicView, context: d
     inputs[TABLE_CARDS] = popcount(view.table_cards)
     inputs[UNSEEN_TWOS] = popcount(view.unseen >> FIRST_TWO)
     inputs[UNSEEN_ACES] = popcount(view.unseen >> FIRST_ACE & 15)
+
+
+@noinline
+def share(model: PlayerModel, inputs: Float32Array) -> None:
+    """Compute what all actions of a decision share, after `describe_decision`."""
     for j in range(model.shared.shape[0]):
         model.shared[j] = model.bias[j]
-    add_inputs(model, 0, NUM_SHARED, model.shared)
+    add_inputs(model, inputs, 0, NUM_SHARED, model.shared)
 
 
 def describe_rest(inputs: Float32Array, rest: int, unseen: int) -> None:
@@ -186,18 +219,17 @@ def describe_rest(inputs: Float32Array, rest: int, unseen: int) -> None:
 
 
 @noinline
-def liking(
+def describe_action(
     line: Rollout,
-    model: PlayerModel,
+    inputs: Float32Array,
     view: decide.PublicView,
     context: decide.Context,
     action: int,
     cards: int,
-) -> np.float32:
-    """How much the player likes a legal action, float32; after `share`."""
+) -> int:
+    """Write the inputs of a legal action that are its own; the rule-based agent's score of it."""
     found = decide.evaluate_action(line.policy, line.spec, line.actions, context, view, action, cards)
-    model.score[0] = found.score
-    inputs, at = model.inputs, action * S.ACTION_FIELDS
+    at = action * S.ACTION_FIELDS
     width, length, top = line.actions[at + S.WIDTH], line.actions[at + S.LENGTH], line.actions[at + S.TOP]
     is_pass = action == combos.PASS
     inputs[SCORE] = min(max(found.score / W.ONE, SMALLEST_SCORE), LARGEST_SCORE)
@@ -217,61 +249,106 @@ def liking(
     inputs[SUIT] = 0 if is_pass else top & 3
     inputs[HIGHER] = 0 if is_pass else popcount(view.unseen >> top)
     describe_rest(inputs, view.hand & ~cards, view.unseen)
-    hidden = model.hidden
-    for j in range(hidden.shape[0]):
-        hidden[j] = model.shared[j]
-    add_inputs(model, NUM_SHARED, NUM_INPUTS, hidden)
-    total = np.float32(0)
-    for j in range(hidden.shape[0]):
-        total += max(np.float32(hidden[j]), np.float32(0)) * np.float32(model.last[j])
-    return total
-
-
-class Chances(NamedTuple):
-    """Logarithms of how likely a play is, if the model makes it, and if the rule-based agent makes it."""
-
-    model: float
-    baseline: float
+    return found.score
 
 
 @noinline
-def log_chances(line: Rollout, model: PlayerModel, row: Row, played: int, mistakes: float) -> Chances:
+def liking(model: PlayerModel, inputs: Float32Array) -> np.float32:
+    """How much the player likes a legal action, float32; after `share` and `describe_action`."""
+    hidden = model.hidden
+    for j in range(hidden.shape[0]):
+        hidden[j] = model.shared[j]
+    add_inputs(model, inputs, NUM_SHARED, NUM_INPUTS, hidden)
+    for j in range(hidden.shape[0]):
+        hidden[j] = max(np.float32(hidden[j]), np.float32(0)) * np.float32(model.last[j])
+    num = hidden.shape[0]
+    while num > 1:  # the two halves, and so on: a sum of one after the other takes four times as long
+        half = (num + 1) >> 1
+        for j in range(num - half):
+            hidden[j] = np.float32(hidden[j]) + np.float32(hidden[half + j])
+        num = half
+    return np.float32(hidden[0])
+
+
+class Softmax(NamedTuple):
+    """A sum of exponentials, each divided by that of the largest exponent, and the exponent of the play."""
+
+    total: float
+    largest: float
+    of_played: float
+
+
+NO_ACTIONS: Final = Softmax(0.0, -1e30, -1e30)
+
+
+def with_action(before: Softmax, found: float, is_played: bool) -> Softmax:
+    """The sum with one more exponent."""
+    of_played = found if is_played else before.of_played
+    if found > before.largest:
+        return Softmax(before.total * exp(before.largest - found) + 1.0, found, of_played)
+    return Softmax(before.total + exp(found - before.largest), before.largest, of_played)
+
+
+def log_chance(found: Softmax, mistakes: float, num_legal: int) -> float:
+    """The logarithm of how likely the play is."""
+    chance = 0.0
+    if found.of_played > NO_ACTIONS.largest:
+        chance = (1 - mistakes) * exp(found.of_played - found.largest) / found.total
+    return log(chance + mistakes / num_legal)
+
+
+class Chances(NamedTuple):
+    """Logarithms of how likely a play is, by the kind of the player."""
+
+    baseline: float
+    network: float
+    self_play: float
+
+
+NO_CHOICE: Final = Chances(0.0, 0.0, 0.0)
+
+
+@noinline
+def log_chances(
+    line: Rollout, models: PlayerModels, inputs: Float32Array, row: Row, played: int, mistakes: float
+) -> Chances:
     """How likely a play is.
 
     Args:
         line: ``line.policy`` is the workspace of the rule-based agent.
-        model: the model.
+        models: of players.
+        inputs: scratch, see `new_inputs`.
         row: the state before the play, all hands included.
         played: the cards that were played; 0: a pass.
-        mistakes: how often either plays any legal action instead, above 0.
+        mistakes: how often a player of any kind plays any legal action instead, above 0.
     """
     kernels.update_legal(row, line.spec, line.actions)
     end = kernels.list_legal(row, line.spec, line.actions, line.ids, line.cards, 0)
     if end == 1:
-        return Chances(0.0, 0.0)
+        return NO_CHOICE
     view = decide.public_view(line.spec, row)
     context = decide.compute_context(line.policy, line.spec, view)
-    share(line, model, view, context)
-    of_mistakes = mistakes / end
-    best, most, largest, total, of_played = -1, 0, -1e30, 0.0, -1e30
+    describe_decision(line, inputs, view, context)
+    share(models.network, inputs)
+    share(models.self_play, inputs)
+    best, most, network, self_play = -1, 0, NO_ACTIONS, NO_ACTIONS
     for i in range(end):
-        found = float(liking(line, model, view, context, line.ids[i], line.cards[i]))
-        score = model.score[0]
+        score = describe_action(line, inputs, view, context, line.ids[i], line.cards[i])
         if best < 0 or score > most:
             best, most = i, score
-        if found > largest:
-            total, largest = total * exp(largest - found) + 1.0, found
-        else:
-            total += exp(found - largest)
-        if line.cards[i] == played:
-            of_played = found
-    of_model = (1 - mistakes) * exp(of_played - largest) / total if of_played > -1e30 else 0.0
+        is_played = line.cards[i] == played
+        network = with_action(network, np.float64(liking(models.network, inputs)), is_played)
+        self_play = with_action(self_play, np.float64(liking(models.self_play, inputs)), is_played)
     of_rules = 1 - mistakes if line.cards[best] == played else 0.0
-    return Chances(log(of_model + of_mistakes), log(of_rules + of_mistakes))
+    return Chances(
+        log(of_rules + mistakes / end),
+        log_chance(network, mistakes, end),
+        log_chance(self_play, mistakes, end),
+    )
 
 
 @noinline
-def choose_index(line: Rollout, model: PlayerModel, row: Row) -> int:
+def choose_index(line: Rollout, model: PlayerModel, inputs: Float32Array, row: Row) -> int:
     """The index of the action that the player likes most, in ``line.ids`` and ``line.cards``."""
     kernels.update_legal(row, line.spec, line.actions)
     end = kernels.list_legal(row, line.spec, line.actions, line.ids, line.cards, 0)
@@ -280,33 +357,52 @@ def choose_index(line: Rollout, model: PlayerModel, row: Row) -> int:
         return best
     view = decide.public_view(line.spec, row)
     context = decide.compute_context(line.policy, line.spec, view)
-    share(line, model, view, context)
+    describe_decision(line, inputs, view, context)
+    share(model, inputs)
     for i in range(end):
-        found = liking(line, model, view, context, line.ids[i], line.cards[i])
+        describe_action(line, inputs, view, context, line.ids[i], line.cards[i])
+        found = liking(model, inputs)
         if i == 0 or found > most:
             best, most = i, found
     return best
 
 
+def kind_of(kinds: int, seat: int) -> int:
+    """The kind of the player in a seat."""
+    return kinds >> (KIND_BITS * seat) & (1 << KIND_BITS) - 1
+
+
+def of_kind(kind: int, seat: int) -> int:
+    """What a player adds to the kinds of all seats."""
+    return kind << (KIND_BITS * seat)
+
+
 @noinline
-def play_out(line: Rollout, models: PlayerModels, as_baseline: int, seat: int) -> None:
+def play_out(line: Rollout, models: PlayerModels, inputs: Float32Array, kinds: int, seat: int) -> None:
     """Play ``line.row`` on until `seat` has all its rewards, which are added to ``line.rewards``.
 
     Args:
         line: arrays of the rollout.
         models: of players.
-        as_baseline: seat mask: who plays as the rule-based agent. `seat` itself plays as is good against
-            that agent, or, beside any other player, as other players do.
+        inputs: scratch, see `new_inputs`.
+        kinds: of the players in all seats. `seat` itself plays as is good against the rule-based agent if all
+            opponents in the round are that, and else as the champion's network.
         seat: absolute.
     """
     row = line.row
     has_late_rewards = line.spec[S.REWARD] == _LATE_REWARD
-    others = row[R.LIVE] & ~as_baseline & ~(1 << seat)
+    is_among_baselines = True
+    for other in range(R.UNDEALT):
+        if other != seat and row[R.LIVE] >> other & 1 and kind_of(kinds, other) != BASELINE:
+            is_among_baselines = False
     while row[R.TURN] >= 0 and (has_late_rewards or row[R.PLACE + seat] < 0):
-        if row[R.TURN] == seat and others == 0:
-            index = choose_index(line, models.against_baseline, row)
-        elif row[R.TURN] == seat or others >> row[R.TURN] & 1:
-            index = choose_index(line, models.others, row)
+        kind = kind_of(kinds, row[R.TURN])
+        if row[R.TURN] == seat and is_among_baselines:
+            index = choose_index(line, models.against_baseline, inputs, row)
+        elif row[R.TURN] == seat or kind == NETWORK:
+            index = choose_index(line, models.network, inputs, row)
+        elif kind == SELF_PLAY:
+            index = choose_index(line, models.self_play, inputs, row)
         else:
             index = playout.choose_index(line.policy, line.spec, line.actions, row, line.ids, line.cards)
         kernels.play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)

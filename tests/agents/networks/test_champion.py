@@ -20,6 +20,7 @@ from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.networks.shipped import WEIGHTS, ShippedNetworks, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
 from tienlen_agents.search.champion import SearchedNetwork
+from tienlen_agents.search.tienlen_determinizations import SHARE
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -346,7 +347,7 @@ def test_it_finds_out_who_plays_by_the_rules_player(
     for decision in agent._decisions(view, np.arange(len(view))):
         if context.start(decision, agent.options_in(context), 0) > 0:
             context.draw(1)
-            found.append(context.memory.replay.share[0] == 1)
+            found.append(context.memory.replay.prior[SHARE] == 1)
     assert len(found) > 10
     assert least <= np.mean(found) <= most
 

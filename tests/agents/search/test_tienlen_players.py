@@ -7,7 +7,7 @@ import tienlen_agents
 from tests.agents.search.test_search import decision_of, views
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
 from tienlen_agents.rule_based.rollout import new_rollout
-from tienlen_agents.search import tienlen_players as players
+from tienlen_agents.search import tienlen_determinizations as worlds, tienlen_players as players
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.loops import LISTED_SHARE, UNLIKELY
@@ -50,36 +50,47 @@ def some_of(found, way, step):
 
 def imitation():
     """A model that likes an action as much as the rule-based agent scores it."""
-    weights = {name: np.zeros_like(part) for name, part in players.load_models().others._asdict().items()}
+    weights = {name: np.zeros_like(part) for name, part in players.load_models().network._asdict().items()}
     weights["first"][players.SCORE, 0] = weights["last"][0] = 1
     weights["bias"][0] = 100  # no ReLU cuts it off
     return players.model_of(weights)
 
 
 @jit.loop
-def ask(line, model, row, likes, inputs, chances, missing):
-    """What a model says of each legal action, and the choices of the model and of the rule-based agent."""
+def ask(line, models, scratch, row, likes, inputs, chances, missing):
+    """What a model of the network says of each action, and its choice and that of the rule-based agent."""
+    model = models.network
     kernels.update_legal(row, line.spec, line.actions)
     end = kernels.list_legal(row, line.spec, line.actions, line.ids, line.cards, 0)
     view = decide.public_view(line.spec, row)
     context = decide.compute_context(line.policy, line.spec, view)
-    players.share(line, model, view, context)
+    players.describe_decision(line, scratch, view, context)
+    players.share(model, scratch)
     for i in range(end):
-        likes[i] = players.liking(line, model, view, context, line.ids[i], line.cards[i])
+        players.describe_action(line, scratch, view, context, line.ids[i], line.cards[i])
+        likes[i] = players.liking(model, scratch)
         for k in range(inputs.shape[1]):
-            inputs[i, k] = model.inputs[k]
-    for i in range(end):
-        chances[i, 0], chances[i, 1] = players.log_chances(line, model, row, line.cards[i], MISTAKES)
-    chances[end, 0], chances[end, 1] = players.log_chances(line, model, row, missing, MISTAKES)
-    own = players.choose_index(line, model, row)
+            inputs[i, k] = scratch[k]
+    for i in range(end + 1):
+        played = line.cards[i] if i < end else missing
+        found = players.log_chances(line, models, scratch, row, played, MISTAKES)
+        chances[i, 0], chances[i, 1], chances[i, 2] = found
+    own = players.choose_index(line, model, scratch, row)
     return end, own, playout.choose_index(line.policy, line.spec, line.actions, row, line.ids, line.cards)
 
 
+def answers(way, line, model, row, missing):
+    """What `ask` returns and writes, of one model in the place of the network's and of self-play's."""
+    models, scratch = players.PlayerModels(model, model, model), players.new_inputs()
+    likes, inputs, chances = np.zeros(300), np.zeros((300, players.NUM_INPUTS)), np.zeros((300, 3))
+    found = call_of(ask, way)(line, models, scratch, row, likes, inputs, chances, missing)
+    return *found, likes, inputs, chances
+
+
 def asked(way, line, model, row):
-    """Likes (n,), inputs (n, k), chances (n + 1, 2) with those of a card that is not held, both choices."""
-    likes, inputs, chances = np.zeros(300), np.zeros((300, players.NUM_INPUTS)), np.zeros((300, 2))
+    """Likes (n,), inputs (n, k), chances (n + 1, 3) with those of a card that is not held, both choices."""
     missing = next(1 << card for card in range(52) if not row[R.HAND + row[R.TURN]] >> card & 1)
-    end, own, baseline = call_of(ask, way)(line, model, row, likes, inputs, chances, missing)
+    end, own, baseline, likes, inputs, chances = answers(way, line, model, row, missing)
     return likes[:end], inputs[:end], np.exp(chances[: end + 1]), own, baseline
 
 
@@ -88,7 +99,7 @@ def asked(way, line, model, row):
     ("rules", "num_players"), [("cardgames", 4), ("mobile", 3), ("south", 4), ("bga", 2)]
 )
 def test_what_a_model_likes_is_its_network_of_the_inputs(rules, num_players, way):
-    model = players.load_models().others
+    model = players.load_models().network
     for line, row in some_of(states(rules, num_players), way, 5):
         likes, inputs, chances, own, baseline = asked(way, line, model, row)
         layer = np.maximum(inputs @ model.first + model.bias, 0)
@@ -96,23 +107,22 @@ def test_what_a_model_likes_is_its_network_of_the_inputs(rules, num_players, way
         assert own == likes.argmax()
         of_legal = chances[:-1]
         np.testing.assert_allclose(of_legal.sum(axis=0), 1, rtol=1e-9)
-        assert of_legal[:, 1].argmax() == baseline
+        assert of_legal[:, 0].argmax() == baseline
         softmax = np.exp(likes - likes.max()) / np.exp(likes - likes.max()).sum()
         expected = (1 - MISTAKES) * softmax + MISTAKES / len(likes)
-        np.testing.assert_allclose(of_legal[:, 0], expected, rtol=1e-5)
+        np.testing.assert_allclose(of_legal[:, 1:], np.stack([expected, expected], axis=1), rtol=1e-5)
         np.testing.assert_allclose(chances[-1], MISTAKES / len(likes))  # such a card was no play of this hand
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["others", "against_baseline"])
+@pytest.mark.parametrize("name", players.PlayerModels._fields)
 def test_plain_python_computes_the_same_bits(name):
     """A float32 is rounded in each step, as in compiled code."""
     model = getattr(players.load_models(), name)
     for line, row in list(states("cardgames"))[::14]:
         found = []
         for way in ("compiled", "plain"):
-            likes, inputs, chances = np.zeros(300), np.zeros((300, players.NUM_INPUTS)), np.zeros((300, 2))
-            chosen = call_of(ask, way)(line, model, row.copy(), likes, inputs, chances, 0)
+            *chosen, likes, _, chances = answers(way, line, model, row.copy(), 0)
             found.append([*chosen, *likes, *chances.ravel()])
         assert found[0] == found[1]
 
@@ -134,13 +144,13 @@ def test_a_model_of_the_rule_based_agent_plays_as_it_does(way):
 
 
 @jit.loop
-def play_both(line, models, row, as_baseline, seat, with_models):
+def play_both(line, models, inputs, row, kinds, seat, with_models):
     for column in range(line.row.shape[0]):
         line.row[column] = row[column]
     for player in range(line.rewards.shape[0]):
         line.rewards[player] = 0
     if with_models:
-        players.play_out(line, models, as_baseline, seat)
+        players.play_out(line, models, inputs, kinds, seat)
     else:
         playout.play_out(line, seat)
 
@@ -151,8 +161,11 @@ def test_a_rollout_with_models_ends_with_the_place_of_its_seat(rules, way):
     models, checked = players.load_models(), 0
     for line, row in some_of(states(rules, num_rounds=2), way, 4):
         seat, ends = int(row[R.TURN]), []
-        for with_models, as_baseline in ((True, 0), (True, 1 << (seat + 1) % 4), (True, 15), (False, 15)):
-            call_of(play_both, way)(line, models, row, as_baseline, seat, with_models)
+        one = players.of_kind(players.NETWORK, (seat + 1) % 4)
+        tables = [(True, kinds) for kinds in (0, players.EVERY_SEAT, 2 * players.EVERY_SEAT, one)]
+        for with_models, kinds in [*tables, (False, 0)]:
+            inputs = players.new_inputs()
+            call_of(play_both, way)(line, models, inputs, row, kinds, seat, with_models)
             assert line.row[R.PLACE + seat] >= 0
             ends.append(line.row[R.PLAYED : R.PLAYED + 4].copy())
         checked += any((one != ends[0]).any() for one in ends[1:])
@@ -171,11 +184,42 @@ def test_plays_tell_who_plays_as_the_rule_based_agent():
                 decision = decision_of(view, index)
                 options = SearchAgent().options._replace(baseline_share=0.7, known_effort=2.0)
                 if len(decision.actions) > 1 and context.start(decision, options, 0) > 0:
-                    worlds = context.draw(20)
-                    seats = [seat for seat in range(4) if worlds[:, seat].any() and seat != view.seat[index]]
-                    found += [(worlds[:, -1] >> seat & 1).mean() for seat in seats]
+                    drawn = context.draw(20)
+                    seats = [seat for seat in range(4) if drawn[:, seat].any() and seat != view.seat[index]]
+                    kinds = [[players.kind_of(int(world), seat) for seat in seats] for world in drawn[:, -1]]
+                    found += (np.array(kinds) == players.BASELINE).mean(axis=0).tolist()
         assert len(found) > 15
     assert np.mean(shares["heuristic"]) > np.mean(shares["reference"]) + 0.3, shares
+
+
+def test_kinds_of_opponents_are_those_of_all_tables_that_there_may_be():
+    """All opponents are of one kind, or each is of any: the sum over all 27 tables of three opponents."""
+    prior, rng = np.zeros(worlds.NUM_PRIORS), np.random.default_rng(3)
+    shares = np.array([0.7, 0.15, 0.15])
+    prior[worlds.SHARE] = shares[0]
+    prior[[worlds.IS_BASELINE, worlds.IS_NETWORK, worlds.IS_SELF_PLAY]] = np.log(shares)
+    prior[[worlds.ALIKE, worlds.APART]] = np.log([0.6, 0.4])
+    for _ in range(50):
+        chances = rng.uniform(0.01, 1, (3, 3)) ** rng.uniform(0, 5)  # of three opponents' plays, by kind
+        table, plays = worlds.NO_PLAYS, []
+        for own in np.log(chances):
+            plays.append(worlds.with_play(prior, worlds.NO_PLAYS, players.Chances(*own)))
+            table = worlds.add(table, plays[-1])
+        found = np.zeros((3, 3, 3))
+        for kinds in np.ndindex(3, 3, 3):
+            found[kinds] = 0.4 * shares[list(kinds)].prod()
+            found[kinds] += 0.6 * shares[kinds[0]] * (len(set(kinds)) == 1)
+            found[kinds] *= chances[range(3), kinds].prod()
+        total = worlds.log_of_table(prior, table)
+        assert total == pytest.approx(np.log(found.sum()))
+        for least in (total - 0.01, total + 0.01, total - 3, total + 3):
+            assert worlds.is_below(prior, table, least) == (total < least)
+        alike = worlds.kinds_alike(prior, table)
+        apart = worlds.chance_of_apart(alike)
+        for i in range(3):
+            own = np.array(alike) + apart * np.array(worlds.kinds_apart(prior, plays[i]))
+            wanted = found.sum(axis=tuple(j for j in range(3) if j != i)) / found.sum()
+            np.testing.assert_allclose(own, wanted)
 
 
 LISTING = SearchAgent(worlds=8).options._replace(
@@ -264,7 +308,7 @@ def test_the_own_plays_say_nothing_of_the_opponents():
             for index in np.flatnonzero((view.seat == 0) & (view.num_legal > 1)):
                 if context.start(decision_of(view, index), options, 0) > 0:
                     context.draw(1)
-                    known.append(context.memory.replay.share[0] >= 1)
+                    known.append(context.memory.replay.prior[worlds.SHARE] >= 1)
     assert len(known) > 20
     assert np.mean(known) > 0.5
 
