@@ -23,7 +23,7 @@ from tienlen_env import PRESETS, Batch
 from tienlen_env.engine.backends import native, sources
 from tienlen_env.games.common.hints import noinline
 from tools.native import signatures
-from tools.native.build import LIST, TARGETS, digest_of_sources
+from tools.native.build import LIST, TARGETS, _entries, digest_of_sources
 
 ROOT = Path(__file__).parents[2]
 
@@ -361,6 +361,18 @@ def test_the_list_is_understood(line: signatures.Signature) -> None:
     assert all(0 < kind < 1 << 16 for kind in signatures.kinds_of(kinds))
     module, _, name = line.loop.partition(" ")[0].partition(":")
     assert hasattr(importlib.import_module(module), name.partition(".<locals>")[0])
+
+
+def test_a_named_tuple_that_has_changed_is_a_line_of_failures(tmp_path: Path) -> None:
+    """It is left to Numba, and does not stop the build of the other loops."""
+    line = next(line for line in signatures.read() if "Rollout(" in line.types)
+    before = signatures.Signature(line.loop, line.types.replace("Rollout(", "Rollout(int, ", 1))
+    path = tmp_path / "signatures.txt"
+    path.write_text(" | ".join(before) + "\n")
+    entries, failed = _entries(path, "tools.native.loops")
+    assert not entries
+    assert len(failed) == 1
+    assert "fields" in failed[0]
 
 
 def test_every_loop_of_the_list_is_made() -> None:

@@ -76,6 +76,10 @@ def _tuple_type(name: str, items: tuple[Any, ...]) -> Any:
         return types.Tuple(items)
     module, _, of = name.partition(":")
     found = getattr(importlib.import_module(module), of)
+    if len(items) != len(found._fields):
+        raise ValueError(
+            f"{name} has {len(found._fields)} fields, the list has {len(items)}: make signatures"
+        )
     is_uniform = len(set(items)) == 1
     return types.NamedUniTuple(items[0], len(items), found) if is_uniform else types.NamedTuple(items, found)
 
