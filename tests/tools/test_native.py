@@ -121,8 +121,8 @@ def test_only_what_changed_is_compiled_and_what_cannot_be_is_named(folder: Path,
     place, before = folder.parent, objects()
     lines = place.joinpath("list.txt").read_text()
     options = "--list", str(place / "other.txt"), "--loops", "the_loops_of_tests"
-    wrong = f"{__name__}:missing | int\n{__name__}:halves | {__name__}:Pair(int)\n{__name__}:both | int\n"
-    place.joinpath("other.txt").write_text(lines + wrong)
+    wrong = ["missing | int", f"halves | {PAIR}(int, int)", "both | int"]
+    place.joinpath("other.txt").write_text(lines + "".join(f"{__name__}:{line}\n" for line in wrong))
     build(place, *options, text="3 loops could not be compiled")
     assert len(objects().items() & before.items()) == len(before) - 2 > 0  # those without these loops
 
