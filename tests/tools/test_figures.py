@@ -41,8 +41,15 @@ from tools.figures.registry import (
     STRANGERS_LINE,
     FigureEntry,
 )
+from tools.figures.text import interval
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    assert interval((-0.0004, 0.02), 3) == "0.000 ± 0.020"
+    assert interval((-0.0006, 0.02), 3) == "-0.001 ± 0.020"
+    assert interval((-0.00001, 0.1), percent=True) == "0.00 ± 10.00"
 
 
 def test_trainings_depend_on_all_of_the_networks_but_their_weights() -> None:
