@@ -716,7 +716,7 @@ HISTORICAL: Final = {
     ),
     "champion-limits": Historical("092d578", "python -m research.choices champion", "c0ae9d06d506fa6e"),
     "champion-kinds": Historical(
-        "60c2fdb", "python -m research.hands reference champion --rounds 300", "01acf7628324dbb0"
+        "60c2fdb", "python -m research.hands reference champion --rounds 300", "c87ed6df1d376bcd"
     ),
     "champion-goals": Historical(
         "a0038c6", "tienlen match champion reference --composition 1v3", "baded0c75e796484"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def interval(value: Sequence[float], digits: int = 2, *, percent: bool = False) -> str:
-    """A mean and its half width, ``1.63 ± 0.02``; what rounds to zero has no sign."""
+    """A mean and its half width, ``1.63 ± 0.02``; a mean that rounds to zero has no sign."""
     mean, half = (100 * one if percent else one for one in value)
     return f"{mean:z.{digits}f} ± {half:.{digits}f}"
 
